@@ -136,6 +136,11 @@ public enum DType {
     return mini != null || this == F32 || this == F64;
   }
 
+  /** True for the two 8-bit floating-point types. */
+  public boolean isF8() {
+    return this == F8E4M3 || this == F8E5M2;
+  }
+
   /**
    * The type in which sums of products of this type are kept: f64 for f64, i32 for i8, f32 for the
    * other floating-point types, the type itself for the rest.

@@ -440,6 +440,24 @@ public final class Numerics {
     }
   }
 
+  /** A product of operands of one type, as the one of two types below. */
+  public static void gemm(
+      DType in,
+      DType out,
+      int m,
+      int n,
+      int k,
+      byte[] a,
+      int aOff,
+      byte[] b,
+      int bOff,
+      byte @Nullable [] acc,
+      int accOff,
+      byte[] c,
+      int cOff) {
+    gemm(in, in, out, m, n, k, a, aOff, b, bOff, acc, accOff, c, cOff);
+  }
+
   /**
    * {@code C = A B + acc}, A {@code [m, k]}, B {@code [k, n]}, C {@code [m, n]}.
    *
@@ -448,13 +466,15 @@ public final class Numerics {
    * wrapping integer arithmetic. C may be acc in place if {@code out} is the {@linkplain
    * DType#accumulator accumulator's} type; it must not overlap A or B.
    *
-   * @param in type of A and B: a floating-point type, or i8
+   * @param in type of A: a floating-point type, or i8
+   * @param right type of B: that of A, or another of 8-bit floating-point numbers
    * @param out type of C: a floating-point type, or i32 for i8 inputs
    * @param acc {@code [m, n]} in the {@linkplain DType#accumulator accumulator's} type, or null for
    *     zero
    */
   public static void gemm(
       DType in,
+      DType right,
       DType out,
       int m,
       int n,
@@ -474,7 +494,7 @@ public final class Numerics {
     }
     int results = elements(m, 1, n);
     check("a", in, a, aOff, elements(m, 1, k));
-    check("b", in, b, bOff, elements(k, 1, n));
+    check("b", right, b, bOff, elements(k, 1, n));
     check("c", out, c, cOff, results);
     if (acc != null) {
       check("acc", in.accumulator(), acc, accOff, results);
@@ -489,7 +509,8 @@ public final class Numerics {
       store(sum, out, c, cOff);
     } else {
       float[] sum = acc == null ? new float[results] : floatArray(DType.F32, acc, accOff, results);
-      Gemm.multiply(floatArray(in, a, aOff, m * k), floatArray(in, b, bOff, k * n), sum, m, n, k);
+      Gemm.multiply(
+          floatArray(in, a, aOff, m * k), floatArray(right, b, bOff, k * n), sum, m, n, k);
       store(sum, out, c, cOff);
     }
   }

@@ -540,7 +540,9 @@ public final class Tl {
 
   /**
    * {@code a[m, k] b[k, n]}, accumulated in f32 and rounded to the operands' type (i8 gives i32,
-   * f64 is accumulated in f64). Any size; the array is charged in whole folds.
+   * f64 is accumulated in f64). Any size; the array is charged in whole folds. Operands of f8e4m3
+   * and f8e5m2 may be mixed: gradients have the wider range, and the result then has the type of
+   * {@code a}.
    */
   public Value dot(Value a, Value b) {
     return dot(a, b, a.dtype() == DType.I8 ? DType.I32 : a.dtype());
@@ -640,12 +642,20 @@ public final class Tl {
     if (a.shape().rank() != 2
         || b.shape().rank() != 2
         || a.shape().dim(1) != b.shape().dim(0)
-        || a.dtype() != b.dtype()) {
+        || (a.dtype() != b.dtype() && !(a.dtype().isF8() && b.dtype().isF8()))) {
       throw new ShapeException(
-          "dot of " + a + " and " + b + ": expected [m, k] and [k, n] of one dtype");
+          "dot of %s and %s: expected [m, k] and [k, n] of one dtype, or of f8e4m3 and f8e5m2"
+              .formatted(a, b));
     }
     return new ComputeOp.Gemm(
-        a.dtype(), out, a.shape().dim(0), b.shape().dim(1), a.shape().dim(1), accumulate, partOf);
+        a.dtype(),
+        b.dtype(),
+        out,
+        a.shape().dim(0),
+        b.shape().dim(1),
+        a.shape().dim(1),
+        accumulate,
+        partOf);
   }
 
   private Value compute(ComputeOp op, Shape shape, DType dtype, Value... operands) {

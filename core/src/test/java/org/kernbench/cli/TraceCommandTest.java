@@ -41,6 +41,31 @@ final class TraceCommandTest {
         .contains("{\"operation\": \"message\", \"ranks\": 2, \"bytes\": 1048576, \"calls\": 24}");
   }
 
+  /** Of each rank what it does: as many layers as asked for, forwards and backwards, and sums. */
+  @Test
+  void lint_saysWhatEachRankDoes() {
+    assertThat(sample("data-parallel", "--ranks", "2", "--layers", "3").exitCode()).isZero();
+
+    String json = Session.of("trace", "lint", folder.toString(), "--format", "json").out();
+
+    for (int rank = 0; rank < 2; rank++) {
+      assertThat(json).containsPattern("\"rank\": " + rank + ",\\s+\"nodes\": \\d+");
+    }
+    assertThat(json).doesNotContain("\"rank\": 2");
+  }
+
+  @Test
+  void sample_ofAsManyLayersAsAllowed_isWritten_andOneMoreIsRefused() {
+    assertThat(sample("data-parallel", "--ranks", "1", "--layers", "1000").exitCode()).isZero();
+    assertThat(sample("data-parallel", "--ranks", "1", "--layers", "1").exitCode()).isZero();
+    for (String layers : new String[] {"0", "1001"}) {
+      Session refused = sample("data-parallel", "--ranks", "1", "--layers", layers);
+      assertThat(refused.exitCode()).isEqualTo(2);
+      assertThat(refused.err())
+          .isEqualTo("kernbench: --layers: got " + layers + "; expected 1 to 1000\n");
+    }
+  }
+
   @Test
   void lint_whatCannotRun_endsWith2_andOneMessage() throws Exception {
     sample("data-parallel", "--ranks", "2");

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 class ConfigTreeTest {
@@ -184,12 +185,7 @@ class ConfigTreeTest {
 
     assertThat(tree.plain())
         .isEqualTo(
-            java.util.Map.of(
-                "a",
-                "1",
-                "b",
-                java.util.Map.of(
-                    "c", java.util.List.of("x", java.util.Map.of("d", "2.50")), "e", "true")));
+            Map.of("a", "1", "b", Map.of("c", List.of("x", Map.of("d", "2.50")), "e", "true")));
     assertThat(problems.sorted()).isEmpty();
   }
 
@@ -197,13 +193,49 @@ class ConfigTreeTest {
   void text_ofAsManyCharactersAsAllowed_isRead_andOneMoreIsNot() {
     String comment = "a: 1\n#" + "x".repeat((1 << 20) - 6);
     Problems problems = new Problems();
-    assertThat(ConfigTree.parse("f.yaml", comment, problems).plain())
-        .isEqualTo(java.util.Map.of("a", "1"));
+    assertThat(ConfigTree.parse("f.yaml", comment, problems).plain()).isEqualTo(Map.of("a", "1"));
     assertThat(problems.sorted()).isEmpty();
 
     ConfigTree.parse("f.yaml", comment + "x", problems);
 
     assertThat(problems.sorted().getFirst().toString())
         .isEqualTo("f.yaml:1:1: has 1048577 characters; expected at most 1048576");
+  }
+
+  /**
+   * One value more than is allowed is refused, wherever it stands, and none is dropped in silence.
+   */
+  @Test
+  void values_ofASection_areReadUpToTheLimit_andOneMoreIsAProblem() {
+    for (int count : new int[] {99_990, 100_100}) {
+      StringBuilder text = new StringBuilder();
+      for (int i = 0; i < count; i++) {
+        text.append("k").append(i).append(": 1\n");
+      }
+      Problems found = new Problems();
+      ConfigTree tree = ConfigTree.parse("f.yaml", text.toString(), found);
+
+      assertThat(found.isEmpty()).as("%s values", count).isEqualTo(count < 100_000);
+      assertThat(tree.has("k" + (count - 1))).isEqualTo(count < 100_000);
+    }
+  }
+
+  /** A word is no place in a list, and neither is a number behind its end. */
+  @Test
+  void placeInAList_isANumberWithinIt() {
+    Problems found = new Problems();
+    ConfigTree tree = ConfigTree.parse("f.yaml", "a: [x, {b: y}]\n", found);
+
+    Map<String, Object> first = Map.of("a", List.of("z", Map.of("b", "y")));
+    assertThat(overridden(tree, "a[0]=z")).isEqualTo(first);
+    assertThat(overridden(tree, "a.0=z")).isEqualTo(first);
+    assertThat(overridden(tree, "a[1].b=z")).isEqualTo(Map.of("a", List.of("x", Map.of("b", "z"))));
+    for (String wrong : List.of("a[2]=z", "a[first]=z", "a.x=z")) {
+      assertThat(overridden(tree, wrong)).as(wrong).isNotEqualTo(first);
+    }
+  }
+
+  private static Map<String, Object> overridden(ConfigTree tree, String change) {
+    return tree.overridden(List.of(change), new Problems()).plain();
   }
 }

@@ -204,7 +204,7 @@ class PlacedOperationsTest {
   }
 
   /** Every way on all dimensions of a mesh. */
-  private static List<List<Placement>> placed(Shape shape, int dimensions) {
+  static List<List<Placement>> placed(Shape shape, int dimensions) {
     List<List<Placement>> ways = List.of(List.of());
     for (int i = 0; i < dimensions; i++) {
       List<List<Placement>> longer = new ArrayList<>();

@@ -9,6 +9,7 @@ import java.util.Arrays;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Meaning of the kernels, against closed forms, exact arithmetic and f64 with bounds. */
@@ -441,17 +442,17 @@ class NumericsTest {
   }
 
   @ParameterizedTest
-  @EnumSource(names = {"F32", "F16", "BF16", "F8E4M3"})
-  void gemm_random_isWithinBoundOfF64(DType t) {
+  @CsvSource({"F32,F32", "F16,F16", "BF16,BF16", "F8E4M3,F8E4M3", "F8E5M2,F8E4M3", "F8E4M3,F8E5M2"})
+  void gemm_random_isWithinBoundOfF64(DType t, DType right) {
     int m = 37;
     int n = 45;
     int k = 130;
     byte[] a = Operands.uniform(t, m * k, 1, 50);
-    byte[] b = Operands.uniform(t, k * n, 1, 51);
+    byte[] b = Operands.uniform(right, k * n, 1, 51);
     byte[] c = new byte[4 * m * n];
-    Numerics.gemm(t, DType.F32, m, n, k, a, 0, b, 0, null, 0, c, 0);
+    Numerics.gemm(t, right, DType.F32, m, n, k, a, 0, b, 0, null, 0, c, 0);
     double[] x = Operands.values(t, a);
-    double[] y = Operands.values(t, b);
+    double[] y = Operands.values(right, b);
     for (int i = 0; i < m; i++) {
       for (int j = 0; j < n; j++) {
         double sum = 0;

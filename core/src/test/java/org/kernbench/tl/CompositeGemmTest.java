@@ -94,6 +94,23 @@ final class CompositeGemmTest {
     }
   }
 
+  /** At the line of the kernel that forgot it, not where tiles are made. */
+  @Test
+  void productWithoutOutput_isRefusedWhereItIsIssued() {
+    try (KernelRig rig = new KernelRig(Mode.TIME)) {
+      var a = rig.zeros("a", 0, DType.F32, 8, 8);
+      var b = rig.zeros("b", 0, DType.F32, 8, 8);
+      boolean[] refused = new boolean[1];
+      rig.run(tl -> {
+        assertThatThrownBy(() -> tl.composite(CompositeGemm.of(tl.ref(a), tl.ref(b))))
+            .isInstanceOf(IllegalStateException.class)
+            .hasMessage("composite product without output; say into(slice)");
+        refused[0] = true;
+      });
+      assertThat(refused[0]).isTrue();
+    }
+  }
+
   /** One row of scales for each step along K: two are too few for 40 in tiles of 16. */
   @ParameterizedTest
   @ValueSource(ints = {2, 4})

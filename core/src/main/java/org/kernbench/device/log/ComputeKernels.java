@@ -87,6 +87,7 @@ public final class ComputeKernels {
       case ComputeOp.Gemm x ->
           Numerics.gemm(
               x.in(),
+              x.right(),
               x.out(),
               x.m(),
               x.n(),

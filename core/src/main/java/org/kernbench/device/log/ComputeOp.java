@@ -85,9 +85,26 @@ public sealed interface ComputeOp {
   /**
    * {@code out = a[m, k] b[k, n] (+ c[m, n])}; c and the sums are of the {@linkplain
    * DType#accumulator accumulator's} type, k ascends.
+   *
+   * @param in type of a
+   * @param right type of b: the same, or another of 8-bit floating-point numbers
    */
-  record Gemm(DType in, DType out, int m, int n, int k, boolean accumulate, Optional<Whole> partOf)
+  record Gemm(
+      DType in,
+      DType right,
+      DType out,
+      int m,
+      int n,
+      int k,
+      boolean accumulate,
+      Optional<Whole> partOf)
       implements ComputeOp {
+    /** A product of operands of one type. */
+    public Gemm(
+        DType in, DType out, int m, int n, int k, boolean accumulate, Optional<Whole> partOf) {
+      this(in, in, out, m, n, k, accumulate, partOf);
+    }
+
     /** A product by itself. */
     public Gemm(DType in, DType out, int m, int n, int k, boolean accumulate) {
       this(in, out, m, n, k, accumulate, Optional.empty());
@@ -95,7 +112,7 @@ public sealed interface ComputeOp {
 
     /** This product as one step of a larger one. */
     public Gemm of(Whole whole) {
-      return new Gemm(in, out, m, n, k, accumulate, Optional.of(whole));
+      return new Gemm(in, right, out, m, n, k, accumulate, Optional.of(whole));
     }
   }
 

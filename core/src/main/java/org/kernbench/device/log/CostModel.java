@@ -66,7 +66,7 @@ public final class CostModel {
   private volatile @Nullable WholeTime lastWhole;
 
   /** What a whole product takes in waves. */
-  private record WholeTime(ComputeOp.Whole of, int width, double ps) {}
+  private record WholeTime(ComputeOp.Whole of, DType in, double ps) {}
 
   /** The costs on a PE. */
   public CostModel(PeSpec pe) {
@@ -126,7 +126,7 @@ public final class CostModel {
     return switch (op) {
       case ComputeOp.Strided s -> occupancyPs(s.what());
       case ComputeOp.Gemm g when gemm.mode() == GemmMode.CHAINED ->
-          gemmClock.durationPs(Math.max(1, folds(g) * g.k()));
+          gemmClock.durationPs(Math.max(1, folds(g) * depth(g)));
       case ComputeOp.Elapsed e -> 1;
       default -> durationPs(op);
     };
@@ -185,40 +185,50 @@ public final class CostModel {
     long fill = gemm.rows() + gemm.columns() - 2L;
     long cycles =
         switch (gemm.mode()) {
-          case FILLED -> folds * (g.k() + fill) - 1;
-          case CHAINED -> folds * g.k() + fill;
+          case FILLED -> folds * (depth(g) + fill) - 1;
+          case CHAINED -> folds * depth(g) + fill;
           case FLAT ->
-              Math.ceilDiv((long) g.m() * g.n() * g.k(), (long) gemm.rows() * gemm.columns());
+              Math.ceilDiv(
+                  (long) g.m() * g.n() * g.k(),
+                  (long) gemm.rows() * gemm.columns() * gemm.rate(g.in().isF8()));
           case WAVES -> throw new IllegalStateException("waves have no folds");
         };
     return gemmClock.durationPs(Math.max(1, cycles));
   }
 
-  /** A step of a larger product takes its share of the whole, rounded up. */
+  /** Cycles in which operands stream through the array: it takes several f8 elements in each. */
+  private long depth(ComputeOp.Gemm g) {
+    return Math.ceilDiv((long) g.k(), gemm.rate(g.in().isF8()));
+  }
+
+  /** The multiprocessors, as fast as they are for a type. */
+  private WavesSpec wavesOf(DType in) {
+    return gemm.waves().orElseThrow().faster(gemm.rate(in.isF8()));
+  }
+
   /** Whether products are those of multiprocessors, in waves. */
   public boolean isInWaves() {
     return gemm.mode() == GemmMode.WAVES;
   }
 
+  /** A step of a larger product takes its share of the whole, rounded up. */
   private long wavesPs(ComputeOp.Gemm g) {
     int width = g.in().sizeBytes();
     if (g.partOf().isEmpty()) {
-      return gemmClock.durationPs(
-          waveCycles(gemm.waves().orElseThrow(), g.m(), g.n(), g.k(), 1, width));
+      return gemmClock.durationPs(waveCycles(wavesOf(g.in()), g.m(), g.n(), g.k(), 1, width));
     }
     ComputeOp.Whole all = g.partOf().get();
-    double whole = wholePs(all, width);
+    double whole = wholePs(all, g.in());
     double share = (double) g.m() / all.m() * g.n() / all.n() * g.k() / all.k() / all.batch();
     return Math.max(1, (long) Math.ceil(whole * share));
   }
 
   /** A search for a tile asks for the same product some ten thousand times in a row. */
-  private double wholePs(ComputeOp.Whole all, int width) {
+  private double wholePs(ComputeOp.Whole all, DType in) {
     WholeTime known = lastWhole;
-    if (known == null || known.width != width || !known.of.equals(all)) {
-      WavesSpec waves = gemm.waves().orElseThrow();
-      long cycles = waveCycles(waves, all.m(), all.n(), all.k(), all.batch(), width);
-      known = new WholeTime(all, width, gemmClock.durationPs(cycles));
+    if (known == null || known.in != in || !known.of.equals(all)) {
+      long cycles = waveCycles(wavesOf(in), all.m(), all.n(), all.k(), all.batch(), in.sizeBytes());
+      known = new WholeTime(all, in, gemmClock.durationPs(cycles));
       lastWhole = known;
     }
     return known.ps;
@@ -258,6 +268,6 @@ public final class CostModel {
   public static double utilisation(ComputeOp.Gemm g, GemmSpec spec, long durationPs) {
     double macs = (double) g.m() * g.n() * g.k();
     double cycles = ClockRate.ofHz(spec.clockHz()).cyclesIn(durationPs);
-    return macs / (cycles * spec.macsPerCycle());
+    return macs / (cycles * spec.macsPerCycle() * spec.rate(g.in().isF8()));
   }
 }

@@ -57,7 +57,7 @@ import org.kernbench.machine.Machines;
  */
 public record Recording(String bench, RunOptions options, RunResult result) {
   /** Version of the format. */
-  public static final int VERSION = 7;
+  public static final int VERSION = 8;
 
   private static final byte[] MAGIC = "KBRUNLOG".getBytes(StandardCharsets.US_ASCII);
   private static final String BASE = "sip-2026"; // has every key

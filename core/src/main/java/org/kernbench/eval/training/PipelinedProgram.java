@@ -167,7 +167,8 @@ final class PipelinedProgram {
             () ->
                 Graph.of(torch, recipe)
                     .withOverlap(s.data().overlap())
-                    .withDropout(s.masks().dropout()),
+                    .withDropout(s.masks().dropout())
+                    .withF8(s.f8(stageLayout)),
             stages);
     step.run();
     data.sum();

@@ -1,13 +1,16 @@
 package org.kernbench.eval.training;
 
+import java.util.List;
 import java.util.Optional;
 import org.kernbench.eval.training.TrainingBench.Scope;
+import org.kernbench.nn.autograd.F8;
 import org.kernbench.nn.autograd.Fault;
 import org.kernbench.nn.layers.TransformerConfig;
 import org.kernbench.nn.optim.DataParallel;
 import org.kernbench.nn.optim.Zero;
 import org.kernbench.nn.parallel.Documents;
 import org.kernbench.nn.parallel.ExpertGroups;
+import org.kernbench.nn.parallel.ParallelLayout;
 import org.kernbench.nn.parallel.ParallelLayout.ContextExchange;
 import org.kernbench.nn.parallel.SequencePart;
 import org.kernbench.tensor.DType;
@@ -30,7 +33,46 @@ record Setup(
     Pipe pipe,
     ExpertGroups.Sizes experts,
     Optional<Documents> documents,
-    Masks masks) {
+    Masks masks,
+    boolean f8) {
+  /** One whose products are all in its type. */
+  Setup(
+      TransformerConfig config,
+      Scope scope,
+      int tokens,
+      int batch,
+      int tp,
+      int cp,
+      int dp,
+      boolean sp,
+      DType dtype,
+      DType first,
+      ContextExchange context,
+      DataParallel.Options data,
+      Fault fault,
+      Pipe pipe,
+      ExpertGroups.Sizes experts,
+      Optional<Documents> documents,
+      Masks masks) {
+    this(
+        config, scope, tokens, batch, tp, cp, dp, sp, dtype, first, context, data, fault, pipe,
+        experts, documents, masks, false);
+  }
+
+  /** A copy whose linear layers multiply in 8 bits. */
+  Setup inF8(boolean does) {
+    return new Setup(
+        config, scope, tokens, batch, tp, cp, dp, sp, dtype, first, context, data, fault, pipe,
+        experts, documents, masks, does);
+  }
+
+  /** How a rank's graph multiplies in 8 bits, if it does: as one rank of all would. */
+  Optional<F8> f8(ParallelLayout layout) {
+    return f8
+        ? Optional.of(new F8(List.of(layout.dpCp()), List.of(layout.tp())))
+        : Optional.empty();
+  }
+
   int ranks() {
     return tp * cp * dp * pipe.pp();
   }
@@ -79,7 +121,8 @@ record Setup(
         otherPipe,
         experts,
         documents,
-        otherMasks);
+        otherMasks,
+        f8);
   }
 
   /** One of its blocks without mistake on fewer tokens, with at most two replicas of a sample. */
@@ -102,7 +145,8 @@ record Setup(
         Pipe.NONE,
         ExpertGroups.Sizes.NONE,
         Optional.empty(),
-        masks);
+        masks,
+        f8);
   }
 
   /** This setup without its mistake, on one rank in another type, from the same first values. */
@@ -124,6 +168,7 @@ record Setup(
         pipe.onOneRank(),
         ExpertGroups.Sizes.NONE,
         documents,
-        masks);
+        masks,
+        f8);
   }
 }

@@ -246,6 +246,7 @@ public final class TrainingBench implements Bench {
       all.addAll(List.of(LAYERS, VOCABULARY));
     }
     all.addAll(List.of(TP, CP, DP, SP, LEVEL, TrainingParams.SPREAD, TrainingParams.DTYPE));
+    all.add(TrainingParams.F8);
     all.addAll(List.of(OVERLAP, BUCKET, TrainingParams.GRAD_DTYPE, AllReduceChoice.PARAM));
     if (scope != Scope.MLP) {
       all.addAll(List.of(CONTEXT, DocumentsParam.PARAM, Masks.PARAM));
@@ -278,30 +279,31 @@ public final class TrainingBench implements Bench {
     DType dtype = context.param(TrainingParams.DTYPE);
     Setup setup =
         new Setup(
-            config,
-            scope,
-            context.param(TOKENS),
-            context.param(BATCH),
-            context.param(TP),
-            context.param(CP),
-            context.param(DP),
-            context.param(SP),
-            dtype,
-            dtype,
-            scope == Scope.MLP ? ContextExchange.ALL_GATHER : context.param(CONTEXT).exchange,
-            TrainingParams.inGradType(
-                context,
-                new DataParallel.Options(
-                    context.param(BUCKET) * 1024L,
-                    context.param(OVERLAP),
-                    scope == Scope.STEP ? zero(context) : Zero.NONE)),
-            Injection.fault(context),
-            scope == Scope.STEP ? pipe(context, config) : Pipe.NONE,
-            scope == Scope.MLP ? ExpertGroups.Sizes.NONE : ExpertParams.sizes(context),
-            scope == Scope.MLP
-                ? Optional.empty()
-                : DocumentsParam.of(context.param(DocumentsParam.PARAM), context.param(TOKENS)),
-            scope == Scope.MLP ? Masks.NONE : Masks.of(context));
+                config,
+                scope,
+                context.param(TOKENS),
+                context.param(BATCH),
+                context.param(TP),
+                context.param(CP),
+                context.param(DP),
+                context.param(SP),
+                dtype,
+                dtype,
+                scope == Scope.MLP ? ContextExchange.ALL_GATHER : context.param(CONTEXT).exchange,
+                TrainingParams.inGradType(
+                    context,
+                    new DataParallel.Options(
+                        context.param(BUCKET) * 1024L,
+                        context.param(OVERLAP),
+                        scope == Scope.STEP ? zero(context) : Zero.NONE)),
+                Injection.fault(context),
+                scope == Scope.STEP ? pipe(context, config) : Pipe.NONE,
+                scope == Scope.MLP ? ExpertGroups.Sizes.NONE : ExpertParams.sizes(context),
+                scope == Scope.MLP
+                    ? Optional.empty()
+                    : DocumentsParam.of(context.param(DocumentsParam.PARAM), context.param(TOKENS)),
+                scope == Scope.MLP ? Masks.NONE : Masks.of(context))
+            .inF8(context.param(TrainingParams.F8) != TrainingParams.F8Scaling.OFF);
     Machine machine = context.machine();
     LayoutFit fit =
         new LayoutFit(
@@ -311,6 +313,7 @@ public final class TrainingBench implements Bench {
     new TcmFit(context, setup, context.param(LEVEL), context.param(TrainingParams.SPREAD).widest())
         .check(machine);
     ExpertParams.check(config, context.mode());
+    checkF8(setup, context.mode());
     Injection.check(setup);
     AllReduceChoice sums =
         new AllReduceChoice(context, machine, context.param(LEVEL), setup.ranks(), sums(setup));
@@ -325,7 +328,7 @@ public final class TrainingBench implements Bench {
             .on(
                 outcome,
                 context.param(LEVEL),
-                TrainingFlops.boundPs(machine, flops(setup) / setup.ranks(), 1),
+                TrainingFlops.boundPs(machine, paced(setup, machine) / setup.ranks(), 1),
                 by -> timePs(machine, setup, by, sums.untried()));
     CollectiveLibrary library = CollectiveLibrary.open(machine, sums.ccl(spread));
     sums.report(outcome, spread);
@@ -353,6 +356,21 @@ public final class TrainingBench implements Bench {
       }
     }
     return outcome;
+  }
+
+  /**
+   * Refuses parts of a batch that have scales of their own where they are compared with a whole.
+   */
+  private static void checkF8(Setup setup, Mode mode) {
+    int microbatches = setup.pipe().microbatches();
+    if (setup.f8() && microbatches > 1 && mode != Mode.TIME) {
+      throw new UsageException(
+          """
+          f8 with %s microbatches: each has scales of its own, and one rank that computes the whole \
+          batch has others, so that values cannot be compared; expected microbatches=1, or --mode time\
+          """
+              .formatted(microbatches));
+    }
   }
 
   /** How long it takes, without values. */
@@ -533,7 +551,8 @@ public final class TrainingBench implements Bench {
     reuse(outcome, torch);
     long total = torch.simulator().nowPs();
     StepBound step =
-        new StepBound(torch.machine(), flops(setup), setup.ranks(), torch.mesh().size());
+        new StepBound(
+            torch.machine(), paced(setup, torch.machine()), setup.ranks(), torch.mesh().size());
     program.bound(step);
     Bounds.Bound bound = step.bound();
     outcome.time(total, bound.ps(), bound.kind());
@@ -557,6 +576,25 @@ public final class TrainingBench implements Bench {
             .map(run -> run.queues().spec())
             .orElse(torch.machine().ipcq());
     outcome.explainedRun(torch.simulator().opLog(), queues);
+  }
+
+  /**
+   * Those of {@link #flops}, of which products in 8 bits count as many times less as they are
+   * faster.
+   */
+  private static double paced(Setup s, Machine machine) {
+    int rate = machine.pe().gemm().rate(s.f8());
+    if (rate == 1) {
+      return flops(s);
+    }
+    TransformerConfig c = s.config();
+    double tokens = (double) s.tokens() * s.batch();
+    double mlp = c.experts().isPresent() ? 0 : TrainingFlops.mlp(c, tokens);
+    double heads = s.scope() == Scope.MLP ? 0 : 2 * tokens * c.attentionElements();
+    int blocks = s.scope() == Scope.STEP ? c.layers() : 1;
+    // dense blocks and experts that work beside others are left out: the bound stays one
+    double most = 3 * blocks * (mlp + heads) + (c.experts().isPresent() ? flops(s) : 0);
+    return flops(s) - Math.min(most, flops(s)) * (1 - 1.0 / rate);
   }
 
   /** Multiply-adds count twice; the backward pass costs twice the forward pass. */

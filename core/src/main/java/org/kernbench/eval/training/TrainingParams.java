@@ -28,6 +28,34 @@ final class TrainingParams {
           List.of(DType.F32, DType.BF16),
           "type in which gradients add up and are summed over ranks; f32 is f64 for values in f64");
 
+  static final Param<F8Scaling> F8 =
+      Param.choice(
+          "f8",
+          F8Scaling.OFF,
+          F8Scaling.class,
+          """
+          whether linear layers of blocks multiply in 8 bits, f8e4m3 and for gradients f8e5m2, with           a scale of each tensor's current largest value\
+          """);
+
+  /** Where scales of products in 8 bits come from. */
+  enum F8Scaling {
+    /** There are no such products. */
+    OFF("off"),
+    /** The largest value that a tensor has now. */
+    CURRENT("current");
+
+    private final String word;
+
+    F8Scaling(String word) {
+      this.word = word;
+    }
+
+    @Override
+    public String toString() {
+      return word;
+    }
+  }
+
   static final Param<SpreadChoice> SPREAD =
       Param.choice(
           "spread",

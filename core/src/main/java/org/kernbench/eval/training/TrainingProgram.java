@@ -175,7 +175,8 @@ final class TrainingProgram {
   private Graph graph(Torch torch, ParallelLayout layout) {
     return Graph.of(torch, setup.masks().recipe(layout, setup.fault()))
         .withOverlap(setup.data().overlap())
-        .withDropout(setup.masks().dropout());
+        .withDropout(setup.masks().dropout())
+        .withF8(setup.f8(layout));
   }
 
   private DataParallel data(Torch torch, ParallelLayout layout, Module module) {

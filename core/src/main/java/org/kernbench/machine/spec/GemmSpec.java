@@ -15,6 +15,8 @@ import org.kernbench.config.ConfigMap;
  * @param tileN its columns; 0 as above
  * @param buffers tiles of each operand that a composite product holds in TCM; 0 to search
  * @param efficiencyBillionths share of the clock that is sustained, in billionths
+ * @param f8Rate products of two 8-bit floating-point numbers that a cell does in the time of one of
+ *     another type
  * @param waves the multiprocessors of mode {@code waves}; there in that mode
  */
 public record GemmSpec(
@@ -27,6 +29,7 @@ public record GemmSpec(
     int tileN,
     int buffers,
     long efficiencyBillionths,
+    int f8Rate,
     Optional<WavesSpec> waves) {
   private static final long BILLION = 1_000_000_000;
 
@@ -43,6 +46,7 @@ public record GemmSpec(
             map.integerOr("tile_n", "auto", 1, 65_536),
             map.integerOr("buffers", "auto", 1, 64),
             map.has("efficiency") ? map.billionths("efficiency") : BILLION,
+            map.has("f8_rate") ? map.integer("f8_rate", 1, 16) : 1,
             WavesSpec.read(map));
     map.done();
     return spec;
@@ -50,12 +54,21 @@ public record GemmSpec(
 
   GemmSpec atClock(long hz) {
     return new GemmSpec(
-        rows, columns, hz, mode, tileM, tileK, tileN, buffers, efficiencyBillionths, waves);
+        rows, columns, hz, mode, tileM, tileK, tileN, buffers, efficiencyBillionths, f8Rate, waves);
   }
 
   /** The clock that is sustained under load, in Hz; at least 1. */
   public long sustainedHz() {
     return Math.max(1, Math.round(clockHz * (efficiencyBillionths / 1e9)));
+  }
+
+  /**
+   * How many times as fast products of a type are as {@link #peakFlops} says.
+   *
+   * @param f8 whether operands are 8-bit floating-point numbers
+   */
+  public int rate(boolean f8) {
+    return f8 ? f8Rate : 1;
   }
 
   /** Whether composite products have a default tile. */

@@ -2,6 +2,7 @@ package org.kernbench.nn.autograd;
 
 import java.util.List;
 import java.util.function.UnaryOperator;
+import org.kernbench.nn.kernels.Activation;
 import org.kernbench.nn.kernels.Compute;
 import org.kernbench.tensor.DType;
 import org.kernbench.tl.Value;
@@ -94,31 +95,19 @@ final class Elementwise {
   }
 
   Variable relu(Variable a) {
-    return unary("relu", a, Value::relu, x -> x.gt(0).cast(x.dtype()));
+    return unary("relu", a, Activation.RELU);
   }
 
   Variable gelu(Variable a) {
-    double half = Math.sqrt(0.5);
-    double density = 1 / Math.sqrt(2 * Math.PI);
-    return unary(
-        "gelu",
-        a,
-        Value::gelu,
-        x -> {
-          Value cdf = x.mul(half).erf().add(1).mul(0.5);
-          return cdf.add(x.mul(x).mul(-0.5).exp().mul(density).mul(x));
-        });
+    return unary("gelu", a, Activation.GELU);
   }
 
   Variable silu(Variable a) {
-    return unary(
-        "silu",
-        a,
-        Value::silu,
-        x -> {
-          Value s = x.sigmoid();
-          return s.add(x.mul(s).mul(s.rsub(1)));
-        });
+    return unary("silu", a, Activation.SILU);
+  }
+
+  private Variable unary(String name, Variable a, Activation of) {
+    return unary(name, a, of::of, of::derivative);
   }
 
   Variable swiglu(Variable gate, Variable up) {
@@ -142,8 +131,7 @@ final class Elementwise {
               List.of(dGate, dUp),
               List.of(grad, gate.value(), up.value()),
               (tl, x) -> {
-                Value s = x.get(1).sigmoid();
-                Value derivative = s.add(x.get(1).mul(s).mul(s.rsub(1)));
+                Value derivative = Activation.SILU.derivative(x.get(1));
                 Value active = rounded(x.get(1).silu(), type);
                 Value toActive = rounded(x.get(0).mul(x.get(2)), type);
                 return List.of(toActive.mul(derivative), x.get(0).mul(active));

@@ -42,6 +42,7 @@ public final class Graph implements AutoCloseable {
   private boolean overlaps = true;
   private boolean leavesWeights;
   private final Dropping dropping = new Dropping(this);
+  private Optional<F8> f8 = Optional.empty();
   private Finite finite = Finite.NOT_LOOKED_FOR;
   private Watch watch = (place, value, what) -> {};
   private boolean closed;
@@ -282,6 +283,7 @@ public final class Graph implements AutoCloseable {
     inner.overlaps = overlaps;
     inner.finite = finite;
     inner.dropping.becomes(dropping);
+    inner.f8 = f8;
     inner.compute.tell(compute::tells);
     return inner;
   }
@@ -414,6 +416,17 @@ public final class Graph implements AutoCloseable {
   public Graph withDropout(Dropout which) {
     dropping.becomes(which);
     return this;
+  }
+
+  /** Multiplies in 8 bits from now on, where layers allow it; nowhere by default. */
+  public Graph withF8(Optional<F8> how) {
+    f8 = how;
+    return this;
+  }
+
+  /** How layers that allow it multiply in 8 bits; empty if they do not. */
+  Optional<F8> f8() {
+    return f8;
   }
 
   Dropping dropping() {

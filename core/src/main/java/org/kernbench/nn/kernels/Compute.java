@@ -11,6 +11,7 @@ import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
 import org.kernbench.device.Launch;
 import org.kernbench.device.Mode;
 import org.kernbench.machine.Machine;
@@ -269,9 +270,12 @@ public final class Compute implements Dependent {
   }
 
   /** A launch on all PEs that compute, before which some copies for the next ones are made. */
-  void dealLong(String name, List<Tensor> written, List<Copies> read, Hand hand) {
+  void dealLong(
+      String name, List<Tensor> written, List<Copies> read, List<Tensor> beside, Hand hand) {
     count(name, written, read.stream().map(copies -> copies.tensors().getFirst()).toList());
-    List<Tensor> all = read.stream().flatMap(copies -> copies.tensors().stream()).toList();
+    List<Tensor> all =
+        Stream.concat(read.stream().flatMap(copies -> copies.tensors().stream()), beside.stream())
+            .toList();
     beforeLast = last;
     longLaunches++;
     last = List.of(launch(name, mesh.size(), written, all, hand));

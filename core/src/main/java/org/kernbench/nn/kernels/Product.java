@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.log.ComputeOp;
 import org.kernbench.machine.spec.GemmMode;
@@ -38,6 +39,7 @@ final class Product implements Dependent {
   private final Matrix b;
   private final Tensor c;
   private final boolean add;
+  private final List<Tensor> factors;
   private final ProductPlan plan;
   private final TileGrid grid;
   private final boolean panels;
@@ -50,6 +52,24 @@ final class Product implements Dependent {
    *     do
    */
   Product(Compute compute, String name, Matrix a, Matrix b, Tensor c, boolean add, boolean turned) {
+    this(compute, name, a, b, c, add, turned, List.of());
+  }
+
+  /**
+   * A product whose sums are multiplied before they are rounded, or added to what is there.
+   *
+   * @param factors {@code [1]} each, in f32
+   */
+  Product(
+      Compute compute,
+      String name,
+      Matrix a,
+      Matrix b,
+      Tensor c,
+      boolean add,
+      boolean turned,
+      List<Tensor> factors) {
+    this.factors = factors;
     this.turned = turned;
     this.compute = compute;
     this.name = name;
@@ -87,8 +107,8 @@ final class Product implements Dependent {
   @Override
   public List<Object> dependsOn() {
     return panels // which are captured apart, and may outlive the operands
-        ? List.of(compute, a.dependsOnShape(), b.dependsOnShape(), c, add, grid, turned)
-        : List.of(compute, a.dependsOn(), b.dependsOn(), c, add, grid);
+        ? List.of(compute, a.dependsOnShape(), b.dependsOnShape(), c, add, grid, turned, factors)
+        : List.of(compute, a.dependsOn(), b.dependsOn(), c, add, grid, factors);
   }
 
   private long tiles(int tileM, int tileN) {
@@ -115,13 +135,14 @@ final class Product implements Dependent {
     if (a.height() == 0 || b.width() == 0) {
       return;
     }
-    compute.countFlops(name, 2.0 * a.height() * b.width() * a.width());
+    int rate = compute.torch().machine().pe().gemm().rate(a.tensor().dtype().isF8());
+    compute.countFlops(name, 2.0 * a.height() * b.width() * a.width() / rate);
     if (!panels) {
       compute.deal(
           name,
           grid.places(),
           List.of(c),
-          List.of(a.tensor(), b.tensor()),
+          Stream.concat(Stream.of(a.tensor(), b.tensor()), factors.stream()).toList(),
           (tl, place, places) -> run(tl, a::load, b::load, grid.tilesOf(0, place), 0));
       return;
     }
@@ -139,6 +160,7 @@ final class Product implements Dependent {
         name,
         List.of(c),
         List.of(left.copies(), right.copies()),
+        factors,
         (tl, place, places) -> {
           if (place % pes < grid.inner().count()) {
             Rectangle tiles = grid.tilesOf(group(place / pes), place % pes);
@@ -224,7 +246,7 @@ final class Product implements Dependent {
       int k = a.width();
       int wider = Math.max(grid.tileM(), grid.tileN());
       int step = plan.step();
-      boolean begun = add || whole.isPresent() || k == 0;
+      boolean begun = (add && factors.isEmpty()) || whole.isPresent() || k == 0;
       try (Scope all = tl.scope()) {
         List<@Nullable Value> sums = new ArrayList<>();
         for (Range r : rows) {
@@ -289,6 +311,10 @@ final class Product implements Dependent {
 
     /** Stores a sum, and leaves its room to the next ones. */
     private void store(Slice place, Value sum) {
+      if (!factors.isEmpty()) {
+        storeScaled(place, sum);
+        return;
+      }
       Value rounded = sum.cast(c.dtype());
       tl.store(place, rounded);
       tl.release(rounded);
@@ -297,9 +323,21 @@ final class Product implements Dependent {
       }
     }
 
+    private void storeScaled(Slice place, Value sum) {
+      try (Scope scaling = tl.scope()) {
+        Value scaled = sum;
+        for (Tensor factor : factors) {
+          scaled = scaled.mul(tl.load(tl.whole(factor).range(0, 1)).reshape(1, 1));
+        }
+        Value all = add ? scaled.add(tl.load(place).cast(scaled.dtype())) : scaled;
+        tl.store(place, all.cast(c.dtype()));
+      }
+      tl.release(sum);
+    }
+
     private Value start(Shard to, Range r, Range s) {
       DType kept = a.tensor().dtype().accumulator();
-      return add
+      return add && factors.isEmpty()
           ? tl.load(place(to, r, s)).cast(kept)
           : tl.zeros(Shape.of(r.to() - r.from(), s.to() - s.from()), kept);
     }

@@ -84,7 +84,10 @@ record ProductPlan(TileGrid grid, int side, int step, long lastBytes) {
     int step = Math.max(1, Math.min(DEEPEST, blockBytes / (wider * s.in.sizeBytes())));
     long tile = height * width;
     long sums = tile * down * across * s.in.accumulator().sizeBytes();
-    long rounded = s.in == s.in.accumulator() ? 0 : tile * s.in.sizeBytes();
+    long rounded =
+        s.in.isF8() // scaled by both factors, and what a sum is added to
+            ? 4 * tile * s.in.accumulator().sizeBytes()
+            : s.in == s.in.accumulator() ? 0 : tile * s.in.sizeBytes();
     long one = (down * height + across * width) * Math.min(step, s.k) * s.in.sizeBytes();
     long rest = room - sums - rounded;
     return new ProductPlan(grid, side, step, rest < one ? rest - one : Math.min(room / 2, rest));

@@ -4,6 +4,7 @@ import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.nn.autograd.Exchange;
+import org.kernbench.nn.autograd.F8Linear;
 import org.kernbench.nn.autograd.Graph;
 import org.kernbench.nn.autograd.Mapping;
 import org.kernbench.nn.autograd.Parameter;
@@ -48,6 +49,7 @@ public final class ColumnParallelLinear implements Module {
    * @param stride projections of one size that the layer fuses, for example 2 for gate and up: a
    *     rank's output is its part of the first, then of the second; the weight's whole is the first
    *     and then the second, on any number of ranks. A gathered output is the ranks' in turn
+   * @param f8 whether it multiplies in 8 bits where the graph does
    */
   public record Options(
       boolean bias,
@@ -55,42 +57,49 @@ public final class ColumnParallelLinear implements Module {
       boolean skipBiasAdd,
       boolean sequenceParallel,
       boolean gradReduce,
-      int stride) {
+      int stride,
+      boolean f8) {
     /** With a bias, added; output divided; no sequence parallelism; one projection. */
-    public static final Options DEFAULT = new Options(true, false, false, false, true, 1);
+    public static final Options DEFAULT = new Options(true, false, false, false, true, 1, true);
 
     /** Inside a region that was entered before: takes the input as it is. */
-    static final Options INSIDE = new Options(false, false, false, false, false, 1);
+    static final Options INSIDE = new Options(false, false, false, false, false, 1, true);
 
     /** A copy with or without bias. */
     public Options withBias(boolean has) {
-      return new Options(has, gatherOutput, skipBiasAdd, sequenceParallel, gradReduce, stride);
+      return new Options(has, gatherOutput, skipBiasAdd, sequenceParallel, gradReduce, stride, f8);
     }
 
     /** A copy that gathers its output, or not. */
     public Options withGatherOutput(boolean gather) {
-      return new Options(bias, gather, skipBiasAdd, sequenceParallel, gradReduce, stride);
+      return new Options(bias, gather, skipBiasAdd, sequenceParallel, gradReduce, stride, f8);
     }
 
     /** A copy that gives its bias back, or adds it. */
     public Options withSkipBiasAdd(boolean skip) {
-      return new Options(bias, gatherOutput, skip, sequenceParallel, gradReduce, stride);
+      return new Options(bias, gatherOutput, skip, sequenceParallel, gradReduce, stride, f8);
     }
 
     /** A copy with or without sequence parallelism. */
     public Options withSequenceParallel(boolean parallel) {
-      return new Options(bias, gatherOutput, skipBiasAdd, parallel, gradReduce, stride);
+      return new Options(bias, gatherOutput, skipBiasAdd, parallel, gradReduce, stride, f8);
     }
 
     /** A copy that sums the gradient of its input, or does not. */
     public Options withGradReduce(boolean reduce) {
-      return new Options(bias, gatherOutput, skipBiasAdd, sequenceParallel, reduce, stride);
+      return new Options(bias, gatherOutput, skipBiasAdd, sequenceParallel, reduce, stride, f8);
     }
 
     /** A copy that fuses several projections. */
     public Options withStride(int projections) {
       return new Options(
-          bias, gatherOutput, skipBiasAdd, sequenceParallel, gradReduce, projections);
+          bias, gatherOutput, skipBiasAdd, sequenceParallel, gradReduce, projections, f8);
+    }
+
+    /** A copy that multiplies in 8 bits where the graph does, or never. */
+    public Options withF8(boolean may) {
+      return new Options(
+          bias, gatherOutput, skipBiasAdd, sequenceParallel, gradReduce, stride, may);
     }
   }
 
@@ -192,7 +201,9 @@ public final class ColumnParallelLinear implements Module {
       if (in != x || tp.size() == 1) {
         seeEntered(graph, name, x, in);
       }
-      Variable y = graph.linear(in, with, tp.size() > 1);
+      boolean beside = tp.size() > 1;
+      Variable y =
+          options.f8 ? F8Linear.apply(graph, in, with, beside) : graph.linear(in, with, beside);
       if (in != x) {
         in.forget();
       }

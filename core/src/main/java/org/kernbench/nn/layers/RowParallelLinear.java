@@ -3,6 +3,7 @@ package org.kernbench.nn.layers;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.nn.autograd.Exchange;
+import org.kernbench.nn.autograd.F8Linear;
 import org.kernbench.nn.autograd.Graph;
 import org.kernbench.nn.autograd.Mapping;
 import org.kernbench.nn.autograd.Parameter;
@@ -111,7 +112,7 @@ public final class RowParallelLinear implements Module {
       Mapping leave =
           options.sequenceParallel ? Mapping.REDUCE_SCATTER_TO_SEQUENCE : Mapping.REDUCE_FROM;
       boolean onSum = graph.recipe().addsBiasToTheSum();
-      Variable product = graph.linear(own, weight);
+      Variable product = F8Linear.apply(graph, own, weight, false);
       graph.see(name + PART, product, Graph.Seen.PART);
       Variable part = withBias(graph, product, !onSum);
       Variable y = withBias(graph, Exchange.apply(graph, leave, part, tp), onSum);

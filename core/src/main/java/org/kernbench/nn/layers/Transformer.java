@@ -70,6 +70,32 @@ public final class Transformer implements Module {
   }
 
   /**
+   * The blocks alone; {@link #logits} follows.
+   *
+   * @param embedded {@code [own positions, batch, hidden]}; with sequence parallelism this rank's
+   *     rows
+   * @return of the same shape
+   */
+  public Variable blocks(Graph graph, Variable embedded, SequencePart part) {
+    return all.blocks(graph, embedded, part);
+  }
+
+  /** Norm and head after the {@link #blocks}. */
+  public Variable logits(Graph graph, Variable hidden) {
+    return all.logits(graph, hidden);
+  }
+
+  /** The loss of every token from its logits. */
+  public Variable losses(Graph graph, Variable logits, int[] targets) {
+    return all.losses(graph, logits, targets);
+  }
+
+  /** The parts of the model. */
+  TransformerStage stage() {
+    return all;
+  }
+
+  /**
    * The loss of every token.
    *
    * @param ids {@code [own positions, batch]}, row-major

@@ -106,7 +106,7 @@ public final class TransformerStage implements Module {
 
   private ColumnParallelLinear head(Init init, boolean sp, boolean withoutWeight) {
     ColumnParallelLinear.Options options =
-        ColumnParallelLinear.Options.DEFAULT.withBias(false).withSequenceParallel(sp);
+        ColumnParallelLinear.Options.DEFAULT.withBias(false).withSequenceParallel(sp).withF8(false);
     int in = config.hidden();
     int out = config.vocabulary();
     return withoutWeight
@@ -138,8 +138,12 @@ public final class TransformerStage implements Module {
 
   /** As {@link Transformer#embed}, of the first stage. */
   public Variable embed(Graph graph, int[] ids, int batch, SequencePart part) {
-    return positioned(
-        graph, embedding().forward(graph, ids, part.own().length, batch), batch, part);
+    return positioned(graph, tokens(graph, ids, batch, part), batch, part);
+  }
+
+  /** Embeddings of tokens without their positions, this rank's rows. */
+  Variable tokens(Graph graph, int[] ids, int batch, SequencePart part) {
+    return embedding().forward(graph, ids, part.own().length, batch);
   }
 
   /** As {@link Transformer#lookUp}, of the first stage. */
@@ -178,14 +182,32 @@ public final class TransformerStage implements Module {
    *     tp]}
    */
   public Variable decode(Graph graph, Variable x, SequencePart part) {
+    Variable y = blocks(graph, x, part);
+    return norm == null ? y : logits(graph, y);
+  }
+
+  /** Through the stage's blocks only. */
+  Variable blocks(Graph graph, Variable x, SequencePart part) {
     Variable y = x;
     for (TransformerBlock block : blocks) {
       y = block.forward(graph, y, part, recompute);
     }
-    if (norm == null || head == null) {
-      return y;
+    return y;
+  }
+
+  /** From what the last block of the last stage gives to logits. */
+  Variable logits(Graph graph, Variable hidden) {
+    if (norm == null) {
+      throw new IllegalStateException("this stage has no norm and head; the last one has");
     }
-    Variable normed = norm.forward(graph, y);
+    return head(graph, norm.forward(graph, hidden));
+  }
+
+  /** The head of the last stage. */
+  Variable head(Graph graph, Variable normed) {
+    if (head == null) {
+      throw new IllegalStateException("this stage has no head; the last one has");
+    }
     return tied == null
         ? head.forward(graph, normed)
         : head.apply(graph, normed, tied, false).output();

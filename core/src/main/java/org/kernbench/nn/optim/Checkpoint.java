@@ -4,11 +4,13 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
@@ -28,6 +30,7 @@ import org.kernbench.tensor.Shape;
 import org.kernbench.torch.ProcessGroup;
 import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
+import org.kernbench.torch.collective.ReduceKind;
 
 /**
  * Parameters of a model, and the state of its optimizer, in files that know nothing of a layout:
@@ -37,6 +40,10 @@ import org.kernbench.torch.Torch;
  * <p>A path that ends in {@code .safetensors} is one file of that format, in the types of the
  * tensors. Any other is a folder with a {@code .npy} file for each tensor; NumPy has no bf16 and no
  * 8-bit floats, which are kept as f32 there and come back the same.
+ *
+ * <p>Ranks of experts and stages of a pipeline have tensors that others do not know. Then each rank
+ * that holds the first part of some brings these together, and the first of all ranks joins what
+ * they wrote.
  *
  * <p>Tensors of an optimizer are {@code optimizer.PARAMETER.STATE}; {@code optimizer.steps} counts
  * steps. Such names in a file are passed over where no optimizer is asked for; any other difference
@@ -53,6 +60,7 @@ public final class Checkpoint {
   private ParallelLayout layout;
   private final Map<String, Entry> entries = new LinkedHashMap<>();
   private final List<Optimizer> optimizers = new ArrayList<>();
+  private Optional<ProcessGroup> stages = Optional.empty();
 
   /**
    * A tensor to keep.
@@ -68,7 +76,22 @@ public final class Checkpoint {
       Shape shape,
       Sharding sharding,
       Optional<Tensor> tensor,
-      Optional<Division> division) {}
+      Optional<Division> division) {
+    /** The ranks that have the same part. */
+    ProcessGroup replicas() {
+      return sharding.ofExpert() ? layout.experts().orElseThrow().edp() : layout.dpCp();
+    }
+
+    /** The ranks that have the parts of the whole. */
+    ProcessGroup parts() {
+      return sharding.over(layout);
+    }
+
+    /** Whether the parts come together on this rank. */
+    boolean isRoot() {
+      return replicas().rank() == 0 && parts().rank() == 0;
+    }
+  }
 
   /** Nothing yet, of a rank of a layout. */
   public Checkpoint(Torch torch, ParallelLayout layout) {
@@ -94,6 +117,16 @@ public final class Checkpoint {
     }
     layout = other;
     layouts.add(other);
+    return this;
+  }
+
+  /**
+   * What is added belongs to one stage of a model, of which the ranks of a pipeline have others.
+   *
+   * @param pipeline the ranks with the other stages, in their order
+   */
+  public Checkpoint across(ProcessGroup pipeline) {
+    stages = Optional.of(pipeline);
     return this;
   }
 
@@ -206,14 +239,6 @@ public final class Checkpoint {
   }
 
   private void add(String name, Entry entry) {
-    if (entry.sharding.ofExpert()) {
-      throw new IllegalStateException(
-          """
-          %s: checkpoints of experts, which only some ranks have, are not built; leave models \
-          with experts out\
-          """
-              .formatted(name));
-    }
     if (entries.put(name, entry) != null) {
       throw new IllegalArgumentException(
           "two tensors are named " + name + "; expected one of each name");
@@ -233,30 +258,118 @@ public final class Checkpoint {
       throw new SimulationException(
           "save to " + to + ": mode time has no values; use mode full or values");
     }
+    boolean inParts = isShared() && isFile(to);
+    if (inParts && isFirst()) {
+      removeParts(to);
+    }
     Map<String, NpyArray> whole = new TreeMap<>();
     entries.forEach((name, entry) -> whole(entry).ifPresent(array -> whole.put(name, array)));
-    if (isFirst(layout)) {
+    if (isFirst()) {
       for (Optimizer o : optimizers) {
         byte[] steps = new byte[Long.BYTES];
         DType.I64.putDouble(steps, 0, o.steps());
         whole.put(STEPS, new NpyArray(DType.I64, Shape.of(1), steps));
       }
+    }
+    if (isShared()) {
+      barrier(); // old parts are gone
+      if (!isFirst() && !whole.isEmpty()) {
+        write(isFile(to) ? partOf(to, layout.tp()) : to, whole);
+      }
+      barrier();
+    }
+    if (isFirst()) {
+      if (inParts) {
+        join(to, whole);
+      }
       write(to, whole);
     }
+    barrier();
+  }
+
+  /** Whether other ranks have tensors that this one does not know. */
+  private boolean isShared() {
+    return stages.isPresent() || entries.values().stream().anyMatch(e -> e.sharding.ofExpert());
+  }
+
+  private void barrier() {
     for (ParallelLayout each : layouts) {
       each.tp().barrier();
       each.dpCp().barrier();
     }
+    stages.ifPresent(ProcessGroup::barrier);
+  }
+
+  private static boolean isFile(Path path) {
+    return path.toString().endsWith(SAFETENSORS);
+  }
+
+  private static final String PART = ".part-";
+
+  /** Where a rank leaves what it has. */
+  private static Path partOf(Path to, ProcessGroup own) {
+    return to.resolveSibling(to.getFileName() + PART + own.globalRank(own.rank()));
+  }
+
+  private static List<Path> partsOf(Path to) throws IOException {
+    List<Path> parts = new ArrayList<>();
+    Path folder = Objects.requireNonNullElse(to.toAbsolutePath().getParent(), to);
+    try (var all = Files.newDirectoryStream(folder)) {
+      for (Path each : all) {
+        if (each.getFileName().toString().startsWith(to.getFileName() + PART)) {
+          parts.add(each);
+        }
+      }
+    }
+    parts.sort(null);
+    return parts;
+  }
+
+  private static void removeParts(Path to) {
+    try {
+      for (Path part : partsOf(to)) {
+        Files.delete(part);
+      }
+    } catch (IOException e) {
+      throw notSaved(to, e);
+    }
+  }
+
+  /** Adds what other ranks have left beside the file. */
+  private static void join(Path to, Map<String, NpyArray> whole) {
+    try {
+      for (Path part : partsOf(to)) {
+        SafeTensors file = SafeTensors.open(part);
+        for (String name : file.names()) {
+          if (!whole.containsKey(name)) { // a stage may have a copy of another one's
+            whole.put(name, file.read(name));
+          }
+        }
+      }
+    } catch (IOException e) {
+      throw notSaved(to, e);
+    }
+    removeParts(to);
+  }
+
+  private static SimulationException notSaved(Path to, IOException e) {
+    return new SimulationException(
+        "the checkpoint cannot be saved to " + to + ": " + e + "; expected a place to write to");
+  }
+
+  /** Whether this rank writes. */
+  private boolean isFirst() {
+    return isFirst(layout) && stages.map(ProcessGroup::rank).orElse(0) == 0;
   }
 
   private static boolean isFirst(ParallelLayout layout) {
     return layout.dpCp().rank() == 0 && layout.tp().rank() == 0;
   }
 
-  /** The whole tensor, on the first rank of the layout. */
+  /** The whole tensor, on the first rank that has a part of it. */
   private Optional<NpyArray> whole(Entry entry) {
     if (entry.division.isEmpty()) {
-      return entry.layout.dpCp().rank() == 0
+      return entry.replicas().rank() == 0
           ? whole(entry, entry.tensor.orElseThrow())
           : Optional.empty();
     }
@@ -269,26 +382,25 @@ public final class Checkpoint {
     }
   }
 
-  /** The whole of what the tensor-parallel ranks have, on the first of them. */
+  /** The whole of what the ranks have parts of, on the first of them. */
   private Optional<NpyArray> whole(Entry entry, Tensor t) {
-    ParallelLayout layout = entry.layout;
     Sharding sharding = entry.sharding;
-    int ranks = layout.tp().size();
+    ProcessGroup group = entry.parts();
+    int ranks = group.size();
     if (sharding.axis().isEmpty() || ranks == 1) {
-      return isFirst(layout)
+      return entry.isRoot()
           ? Optional.of(new NpyArray(t.dtype(), t.shape(), t.toBytes()))
           : Optional.empty();
     }
     int axis = sharding.axis().getAsInt();
     Shape shape = t.shape().with(axis, t.shape().dim(axis) * ranks);
-    int root = layout.tp().globalRank(0);
     try (Tensor own = torch.empty(t.shape(), t.dtype(), "own " + t.name())) {
       own.copyInPlace(t); // on one PE, as a gather cuts tensors along their first axis
-      if (!isFirst(layout)) {
-        layout.tp().gather(own, root);
+      if (group.rank() != 0) {
+        group.gather(own, group.globalRank(0));
         return Optional.empty();
       }
-      return Optional.of(gathered(own, shape, sharding, layout.tp()));
+      return Optional.of(gathered(own, shape, sharding, group));
     }
   }
 
@@ -310,7 +422,7 @@ public final class Checkpoint {
 
   private static void write(Path to, Map<String, NpyArray> tensors) {
     try {
-      if (to.toString().endsWith(SAFETENSORS)) {
+      if (isFile(to) || to.toString().contains(SAFETENSORS + PART)) {
         SafeTensors.write(to, tensors, Map.of());
         return;
       }
@@ -320,8 +432,7 @@ public final class Checkpoint {
         Npy.write(to.resolve(e.getKey() + ".npy"), a.dtype(), a.shape(), a.bytes());
       }
     } catch (IOException e) {
-      throw new SimulationException(
-          "the checkpoint cannot be saved to " + to + ": " + e + "; expected a place to write to");
+      throw notSaved(to, e);
     }
   }
 
@@ -381,6 +492,9 @@ public final class Checkpoint {
     if (optimizers.isEmpty()) {
       surplus.removeIf(name -> name.startsWith(OPTIMIZER));
     }
+    if (isShared() && missing.isEmpty()) {
+      surplus.retainAll(unknownToAll(found, surplus));
+    }
     if (!missing.isEmpty() || !surplus.isEmpty()) {
       throw new SimulationException(
           """
@@ -388,6 +502,29 @@ public final class Checkpoint {
           the names of this model's parameters\
           """
               .formatted(from, missing, surplus));
+    }
+  }
+
+  /** Names that no rank knows; all ranks call it with the same names. */
+  private Set<String> unknownToAll(Set<String> found, Set<String> unknownHere) {
+    List<String> names = List.copyOf(new TreeSet<>(found));
+    double[] known = new double[names.size()];
+    Arrays.setAll(known, i -> unknownHere.contains(names.get(i)) ? 0 : 1);
+    Shape shape = Shape.of(known.length);
+    try (Tensor anywhere = torch.from(known, shape, DType.F32, "known names")) {
+      for (ParallelLayout each : layouts) {
+        each.tp().allReduce(anywhere, ReduceKind.MAX);
+        each.dpCp().allReduce(anywhere, ReduceKind.MAX);
+      }
+      stages.ifPresent(all -> all.allReduce(anywhere, ReduceKind.MAX));
+      double[] all = anywhere.toDoubles();
+      Set<String> unknown = new TreeSet<>();
+      for (int i = 0; i < all.length; i++) {
+        if (all[i] == 0) {
+          unknown.add(names.get(i));
+        }
+      }
+      return unknown;
     }
   }
 
@@ -405,8 +542,8 @@ public final class Checkpoint {
   /** This rank's part of a whole tensor. */
   private static double[] part(Path from, String name, Entry entry, NpyArray whole) {
     Shape shape = entry.shape;
-    ParallelLayout layout = entry.layout;
-    int ranks = entry.sharding.axis().isEmpty() ? 1 : layout.tp().size();
+    ProcessGroup group = entry.parts();
+    int ranks = entry.sharding.axis().isEmpty() ? 1 : group.size();
     int axis = entry.sharding.axis().orElse(0);
     Shape expected = ranks == 1 ? shape : shape.with(axis, shape.dim(axis) * ranks);
     if (!whole.shape().equals(expected)) {
@@ -423,7 +560,7 @@ public final class Checkpoint {
     if (ranks == 1) {
       System.arraycopy(whole.bytes(), 0, own, 0, own.length);
     } else {
-      part(expected, entry.sharding, ranks, layout.tp().rank(), whole.dtype())
+      part(expected, entry.sharding, ranks, group.rank(), whole.dtype())
           .copy((inWhole, inPart, n) -> System.arraycopy(whole.bytes(), inWhole, own, inPart, n));
     }
     double[] values = new double[Math.toIntExact(shape.elements())];
@@ -445,7 +582,7 @@ public final class Checkpoint {
     NpyArray read(String name) throws IOException;
 
     static Source of(Path from) throws IOException {
-      if (from.toString().endsWith(SAFETENSORS)) {
+      if (isFile(from)) {
         SafeTensors file = SafeTensors.open(from);
         return new Source() {
           @Override

@@ -13,8 +13,10 @@ import org.kernbench.nn.layers.Module;
 import org.kernbench.nn.layers.Parts;
 import org.kernbench.nn.layers.TransformerConfig;
 import org.kernbench.nn.layers.TransformerStage;
+import org.kernbench.nn.optim.Checkpoint;
 import org.kernbench.nn.optim.GradientSync;
 import org.kernbench.torch.ProcessGroup;
+import org.kernbench.torch.Torch;
 import org.kernbench.torch.collective.ReduceKind;
 
 /** The stages of a transformer that one rank of a pipeline has. */
@@ -64,6 +66,14 @@ public final class PipelineModel implements Module {
   /** The rank's stages, by their numbers in the schedule. */
   public Map<Integer, TransformerStage> stages() {
     return new LinkedHashMap<>(stages);
+  }
+
+  /**
+   * A checkpoint of the whole model, with this rank's stages; to it comes the state of its
+   * optimizer. What is there twice is in the file once, and each rank that has it loads it.
+   */
+  public Checkpoint checkpoint(Torch torch) {
+    return new Checkpoint(torch, layout.stage()).across(layout.pp()).with(this);
   }
 
   /** The recipe of the rank's gradients, given that within a stage. */

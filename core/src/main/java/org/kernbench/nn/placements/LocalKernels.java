@@ -15,6 +15,7 @@ import org.kernbench.tl.Scope;
 import org.kernbench.tl.Tl;
 import org.kernbench.tl.Value;
 import org.kernbench.torch.Tensor;
+import org.kernbench.torch.Torch;
 
 /** What a rank computes with its parts, which may be empty. */
 final class LocalKernels {
@@ -127,6 +128,81 @@ final class LocalKernels {
       copies.add(new BlockCopy(x, n * inner, 0, i * inner, outer, inner, i * outer, 0));
     }
     return compute.assemble("to-front", n * outer, inner, x.dtype(), false, copies);
+  }
+
+  /** Copies along a new axis of so many. */
+  Tensor expand(Tensor x, int axis, int copies) {
+    Shape result = inserted(x.shape(), axis, copies);
+    if (result.elements() == 0) {
+      return compute.empty("expand", result, x.dtype());
+    }
+    int inner = 1;
+    for (int i = axis; i < x.shape().rank(); i++) {
+      inner *= x.shape().dim(i);
+    }
+    int outer = count(x.shape().elements() / inner);
+    List<BlockCopy> blocks = new ArrayList<>();
+    for (int i = 0; i < copies; i++) {
+      blocks.add(new BlockCopy(x, inner, 0, 0, outer, inner, 0, i * inner));
+    }
+    Tensor made = compute.assemble("expand", outer, copies * inner, x.dtype(), false, blocks);
+    return shaped(made, result);
+  }
+
+  /** A shape with a further axis. */
+  static Shape inserted(Shape shape, int axis, int extent) {
+    int[] dims = new int[shape.rank() + 1];
+    for (int i = 0; i < dims.length; i++) {
+      dims[i] = i < axis ? shape.dim(i) : i == axis ? extent : shape.dim(i - 1);
+    }
+    return Shape.of(dims);
+  }
+
+  /** Rows of two tensors together, with a vector for all. */
+  Tensor twoRows(String name, Tensor a, Tensor b, Tensor vector, RowFormula formula) {
+    Tensor y = compute.empty(name, a.shape(), a.dtype());
+    if (a.shape().elements() > 0) {
+      int columns = a.shape().dim(a.shape().rank() - 1);
+      List<RowArg> args =
+          List.of(RowArg.rows(a, columns), RowArg.rows(b, columns), RowArg.once(vector, columns));
+      rows(name, args, y, columns, formula);
+    }
+    return y;
+  }
+
+  /**
+   * Sums of rows by number, the inverse of {@link #look}: of ids from {@code first}, to those of
+   * the table that a rank has.
+   */
+  Tensor scatter(Torch torch, Tensor rows, int[] ids, int first, Run has) {
+    int columns = rows.shape().dim(1);
+    int n = rows.shape().dim(0);
+    Shape result = Shape.of(has.count(), columns);
+    if (result.elements() == 0) {
+      return compute.empty("scatter", result, rows.dtype());
+    }
+    if (n == 0) {
+      return zeros("scatter", result, rows.dtype());
+    }
+    Tensor chosen =
+        Compute.spread(
+            torch,
+            "chosen",
+            Shape.of(has.count(), n),
+            rows.dtype(),
+            () -> {
+              double[] ones = new double[has.count() * n];
+              for (int i = 0; i < n; i++) {
+                int row = ids[first + i] - has.start();
+                if (row >= 0 && row < has.count()) {
+                  ones[row * n + i] = 1;
+                }
+              }
+              return ones;
+            });
+    try (chosen) {
+      return matmul(chosen, rows, result);
+    }
   }
 
   /** Maxima of rows; of no columns the least there is. */

@@ -24,7 +24,7 @@ import org.kernbench.torch.collective.ReduceKind;
  * of its table whose operands are quickest to get where it wants them, and brings them there. What
  * it brought is {@linkplain #explain explained}. All ranks make the same calls.
  *
- * <p>Results are the caller's to close. Values go forwards only: there are no gradients here.
+ * <p>Results are the caller's to close. {@link PlacedGraph} has the same operations with gradients.
  */
 public final class PlacedOperations {
   private final Torch torch;
@@ -49,6 +49,16 @@ public final class PlacedOperations {
     StringBuilder out = new StringBuilder();
     plans.forEach(plan -> out.append(plan.text()));
     return out.toString();
+  }
+
+  /** The plan of the operation under way, or of the latest one. */
+  OperationPlan latest() {
+    return plans.getLast();
+  }
+
+  /** What this rank has of a tensor that lies so. */
+  Extents own(Shape whole, List<Placement> at) {
+    return Extents.of(whole, at, mesh.sizes(), mesh.coordinates());
   }
 
   // ---- operations ----
@@ -186,7 +196,7 @@ public final class PlacedOperations {
                 }));
   }
 
-  private static Value mean(Value rows) {
+  static Value mean(Value rows) {
     return rows.sum(1).expandDims(1).mul(1.0 / rows.shape().dim(1));
   }
 
@@ -343,7 +353,7 @@ public final class PlacedOperations {
   // ---- how ----
 
   /** What a rank computes with its parts. */
-  private interface Local {
+  interface Local {
     Tensor run(LocalKernels local, List<Tensor> x, Shape result);
   }
 
@@ -368,7 +378,8 @@ public final class PlacedOperations {
         : new Operand(x.redistribute(at), true);
   }
 
-  private DistributedTensor run(
+  /** An operation: the best of its rules, operands as that wants them, and what ranks compute. */
+  DistributedTensor run(
       String name, List<ShardingRule> table, List<DistributedTensor> in, Shape whole, Local local) {
     String line = line();
     OperationPlan plan =

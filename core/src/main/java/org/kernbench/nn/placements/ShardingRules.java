@@ -133,6 +133,48 @@ public final class ShardingRules {
         });
   }
 
+  /** Several tensors of equal shape, element by element. */
+  public static List<ShardingRule> elementWise(int axes, int operands) {
+    return together(axes, operands);
+  }
+
+  /**
+   * Copies along a new axis of the result, the inverse of {@link #sum}: ranks that have all may
+   * make a part of it each.
+   *
+   * @param axes of the operand
+   */
+  public static List<ShardingRule> expand(int axes, int axis) {
+    List<ShardingRule> rules = new ArrayList<>();
+    rules.add(ShardingRule.of(WHOLE, WHOLE));
+    for (int i = 0; i < axes; i++) {
+      rules.add(ShardingRule.of(new Shard(i < axis ? i : i + 1), new Shard(i)));
+    }
+    rules.add(ShardingRule.of(new Shard(axis), WHOLE));
+    rules.add(ShardingRule.of(SUM, SUM));
+    return rules;
+  }
+
+  /** Rows of two tensors together, with a vector that is whole: gradients of norms. */
+  public static List<ShardingRule> twoRows(int axes) {
+    List<ShardingRule> rules = new ArrayList<>();
+    rules.add(ShardingRule.of(WHOLE, WHOLE, WHOLE, WHOLE));
+    for (int i = 0; i < axes - 1; i++) {
+      rules.add(ShardingRule.of(new Shard(i), new Shard(i), new Shard(i), WHOLE));
+    }
+    return rules;
+  }
+
+  /** The gradient of {@link #embedding}: ranks that have some of the ids have parts of a sum. */
+  public static List<ShardingRule> embeddingGradient() {
+    return List.of(
+        ShardingRule.of(WHOLE, WHOLE),
+        ShardingRule.of(new Shard(0), WHOLE),
+        ShardingRule.of(new Shard(1), new Shard(1)),
+        ShardingRule.of(SUM, new Shard(0)),
+        ShardingRule.of(SUM, SUM));
+  }
+
   private static List<ShardingRule> together(int axes, int operands) {
     List<ShardingRule> rules = new ArrayList<>();
     rules.add(new ShardingRule(repeat(WHOLE, operands), WHOLE));

@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -16,6 +17,7 @@ import org.kernbench.ccl.CollectiveAlgorithm;
 import org.kernbench.ccl.CollectiveTrial;
 import org.kernbench.ccl.Group;
 import org.kernbench.ccl.Schedule;
+import org.kernbench.ccl.bounds.Bounds;
 import org.kernbench.device.Mode;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.machine.Machine;
@@ -93,5 +95,26 @@ final class CollectiveTrialTest {
     }
     assertThat(run(new NoBarrier(), Mode.VALUES).problems())
         .noneMatch(p -> p.contains("left the barrier"));
+  }
+
+  @Test
+  void efficiency_isBoundOverTime_andOneWhereNothingTakesTime() {
+    assertThat(result(8000, 2000).efficiency()).isEqualTo(0.25);
+    assertThat(result(2000, 2000).efficiency()).isEqualTo(1);
+    assertThat(result(0, 0).efficiency()).isEqualTo(1);
+  }
+
+  private static CollectiveTrial.Result result(long ps, long boundPs) {
+    return new CollectiveTrial.Result(
+        "ring",
+        ps,
+        new Bounds.Bound(boundPs, "latency"),
+        0,
+        OptionalLong.empty(),
+        OptionalLong.empty(),
+        0,
+        0,
+        0,
+        List.of());
   }
 }

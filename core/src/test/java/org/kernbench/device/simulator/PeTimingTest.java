@@ -20,7 +20,10 @@ import org.kernbench.device.log.Cause;
 import org.kernbench.device.log.ComputeOp;
 import org.kernbench.device.log.OpKind;
 import org.kernbench.device.memory.Region;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Machines;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.spec.RouterSpec;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.ReduceOp;
 
@@ -77,6 +80,22 @@ final class PeTimingTest {
       rig.run(p -> p.fence(p.store(p.load(rig.hbm(2, 0, bytes)), 0, rig.hbm(3, 0, bytes))));
       assertThat(rig.sim.opLog().contentionPs(0)).isZero();
       assertThat(rig.sim.opLog().contentionPs(1)).isZero();
+    }
+  }
+
+  /**
+   * The stages of idle routers are no contention, four cycles and more in each; what is left is
+   * that packets wait for the next edge of a clock.
+   */
+  @Test
+  void transfers_throughIdleRouters_waitForTheirClockAlone() {
+    Machine machine = Machines.load("../examples/machines/mesh-4x4.yaml", List.of());
+    RouterSpec router = machine.fabric().router().orElseThrow();
+    long cyclePs = 1_000_000_000_000L / router.clockHz();
+    assertThat(router.pipelineCycles()).isGreaterThanOrEqualTo(4);
+    try (DeviceRig rig = new DeviceRig(machine, Mode.TIME, SimulatorOptions.DEFAULT)) {
+      rig.run(p -> p.fence(p.load(rig.hbm(0, 0, 100))));
+      assertThat(rig.sim.opLog().contentionPs(0)).isLessThan(2 * cyclePs); // there and back
     }
   }
 

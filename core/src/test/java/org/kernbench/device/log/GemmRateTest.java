@@ -1,0 +1,47 @@
+package org.kernbench.device.log;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.List;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.kernbench.machine.Machines;
+import org.kernbench.tensor.DType;
+
+/** Products in 8 bits take the array as many times less as {@code pe.gemm.f8_rate} says. */
+final class GemmRateTest {
+  private static CostModel cost(String... set) {
+    return new CostModel(Machines.load("sip-2026", List.of(set)).pe());
+  }
+
+  private static ComputeOp.Gemm product(DType left, DType right, int k) {
+    return new ComputeOp.Gemm(
+        left, right, DType.F32, 128, 64, k, false, java.util.Optional.empty());
+  }
+
+  /** Two folds of ceil(k / rate) cycles of 0.5 ns, and 126 cycles of fill where modes have it. */
+  @ParameterizedTest
+  @CsvSource({
+    "chained, 2, 1000, 1126",
+    "chained, 4, 999, 626",
+    "chained, 1, 1000, 2126",
+    "filled, 2, 1000, 1251",
+    "flat, 2, 1000, 1000"
+  })
+  void duration_isOfDepthOverRate(String mode, int rate, int k, long cycles) {
+    CostModel cost = cost("pe.gemm.mode=" + mode, "pe.gemm.f8_rate=" + rate);
+    for (DType left : List.of(DType.F8E4M3, DType.F8E5M2)) {
+      assertThat(cost.durationPs(product(left, DType.F8E4M3, k))).isEqualTo(500 * cycles);
+    }
+  }
+
+  /** Others take what they took, and a machine that says nothing has no rate. */
+  @ParameterizedTest
+  @CsvSource({"F16", "F32", "I8"})
+  void otherTypes_takeAsLongAsBefore(DType type) {
+    assertThat(cost("pe.gemm.f8_rate=2").durationPs(product(type, type, 1000)))
+        .isEqualTo(cost().durationPs(product(type, type, 1000)));
+    assertThat(cost().durationPs(product(DType.F8E4M3, DType.F8E5M2, 1000)))
+        .isEqualTo(cost().durationPs(product(DType.F16, DType.F16, 1000)));
+  }
+}
