@@ -621,7 +621,6 @@ public final class Tl {
    * be.
    */
   public Handle composite(CompositeGemm gemm) {
-    gemm.out(); // says what is missing
     TileSearch.Prediction plan = grid.plans().plan(port.machine(), port.pe(), gemm);
     return new Handle(
         port.schedule(
