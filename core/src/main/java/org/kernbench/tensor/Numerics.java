@@ -492,6 +492,11 @@ public final class Numerics {
       throw new IllegalArgumentException(
           "gemm of " + in + " to " + out + "; expected floating-point types, or i8 to i32");
     }
+    if (right != in && !(in.isF8() && right.isF8())) {
+      throw new IllegalArgumentException(
+          "gemm of %s and %s; expected one type, or two of 8-bit floating-point numbers"
+              .formatted(in, right));
+    }
     int results = elements(m, 1, n);
     check("a", in, a, aOff, elements(m, 1, k));
     check("b", right, b, bOff, elements(k, 1, n));

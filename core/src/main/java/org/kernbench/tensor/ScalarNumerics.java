@@ -457,6 +457,24 @@ final class ScalarNumerics {
       int accOff,
       byte[] c,
       int cOff) {
+    gemm(in, in, out, m, n, k, a, aOff, b, bOff, acc, accOff, c, cOff);
+  }
+
+  static void gemm(
+      DType in,
+      DType right,
+      DType out,
+      int m,
+      int n,
+      int k,
+      byte[] a,
+      int aOff,
+      byte[] b,
+      int bOff,
+      byte @Nullable [] acc,
+      int accOff,
+      byte[] c,
+      int cOff) {
     if (in == DType.I8) {
       gemmOfIntegers(m, n, k, a, aOff, b, bOff, acc, accOff, c, cOff);
       return;
@@ -465,13 +483,12 @@ final class ScalarNumerics {
       gemmOfDoubles(out, m, n, k, a, aOff, b, bOff, acc, accOff, c, cOff);
       return;
     }
-    int size = in.sizeBytes();
     for (int i = 0; i < m; i++) {
       for (int j = 0; j < n; j++) {
         float sum = acc == null ? 0 : (float) DType.F32.getDouble(acc, accOff + (i * n + j) * 4);
         for (int p = 0; p < k; p++) {
-          float x = (float) in.getDouble(a, aOff + (i * k + p) * size);
-          float y = (float) in.getDouble(b, bOff + (p * n + j) * size);
+          float x = (float) in.getDouble(a, aOff + (i * k + p) * in.sizeBytes());
+          float y = (float) right.getDouble(b, bOff + (p * n + j) * right.sizeBytes());
           sum = Math.fma(x, y, sum);
         }
         out.putDouble(c, cOff + (i * n + j) * out.sizeBytes(), sum);

@@ -67,6 +67,7 @@ final class TimeModeNumericsTest {
           "eval/training/TrainingProgram.samples", 200L,
           "eval/training/TrainingProgram$Samples.<init>", 2L,
           "eval/training/TrainingProgram.step", 2L,
+          "nn/experts/Routing.drawn", 2000L, // who sends to whom: tokens times experts
           "nn/multimodal/Microbatch", 200L,
           "nn/multimodal/TwoModuleModel", 300L);
 

@@ -2,6 +2,7 @@ package org.kernbench.tensor;
 
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
@@ -242,6 +243,24 @@ class NumericsTwinTest {
         assertThat(fast).as("%s %s %s with acc", t, out, Shape.of(s)).isEqualTo(slow);
       }
     }
+  }
+
+  @Test
+  void gemm_ofTwoTypes_matchesTwin() {
+    DType left = DType.F8E4M3;
+    DType right = DType.F8E5M2;
+    byte[] a = padded(Operands.mixed(left, 17 * 33, 15));
+    byte[] b = padded(Operands.uniform(right, 33 * 9, 2, 16));
+    byte[] acc = padded(Operands.uniform(DType.F32, 17 * 9, 2, 17));
+    byte[] fast = new byte[acc.length];
+    byte[] slow = new byte[acc.length];
+    Numerics.gemm(left, right, DType.F32, 17, 9, 33, a, PAD, b, PAD, acc, PAD, fast, PAD);
+    ScalarNumerics.gemm(left, right, DType.F32, 17, 9, 33, a, PAD, b, PAD, acc, PAD, slow, PAD);
+    assertThat(fast).isEqualTo(slow);
+    assertThatThrownBy(() ->
+            Numerics.gemm(DType.F32, left, DType.F32, 1, 1, 1, a, PAD, b, PAD, null, 0, fast, PAD))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("expected one type, or two of 8-bit");
   }
 
   @ParameterizedTest

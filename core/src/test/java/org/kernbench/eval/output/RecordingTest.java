@@ -143,7 +143,7 @@ final class RecordingTest {
     assertThatThrownBy(() -> read("run"))
         .isInstanceOf(UsageException.class)
         .hasMessageEndingWith(
-            "run.log: is a recording of format 9; this kernbench reads format 7; run the bench"
+            "run.log: is a recording of format 9; this kernbench reads format 8; run the bench"
                 + " again with --out");
   }
 
