@@ -169,13 +169,19 @@ final class ConformanceTest {
     "torus, MISSING_REDUCTION, 'element'",
     "two_shot, TOO_FEW_SLOTS, 'says that it needs 1 slots; its kernels need'",
     "packed_trees, WRONG_COUNT, 'its exact count is'",
+    "in_switch, SEGMENT_OFF_BY_ONE, 'element'",
+    "in_switch, MISSING_REDUCTION, 'element'",
   })
   void builtIn_withAFlaw_isCaught(String name, Sabotaged.Flaw flaw, String sign) {
     assertThat(isCaught(name, flaw, sign)).isTrue();
   }
 
-  /** Right in spite of crossed queues: two edges of a tree, or a message to another in a round. */
-  private static final Set<String> ANY_NEIGHBOUR = Set.of("tree", "tree_barrier", "dissemination");
+  /**
+   * Right in spite of crossed queues: two edges of a tree, or a message to another in a round; and
+   * what gives to a switch that adds up has no queue to a neighbour.
+   */
+  private static final Set<String> ANY_NEIGHBOUR =
+      Set.of("tree", "tree_barrier", "dissemination", "in_switch");
 
   /** All algorithms with all flaws that they can have: a barrier has no elements to get wrong. */
   @ParameterizedTest
