@@ -143,7 +143,7 @@ public class NumericsBenchmark {
   /** Matrix product with f32 accumulation. */
   @Benchmark
   public byte[] gemm(Matrices v, Flops counter) {
-    Numerics.gemm(v.type, DType.F32, v.n, v.n, v.n, v.a, 0, v.b, 0, null, 0, v.c, 0);
+    Numerics.gemm(v.type, v.type, DType.F32, v.n, v.n, v.n, v.a, 0, v.b, 0, null, 0, v.c, 0);
     counter.flops += 2L * v.n * v.n * v.n;
     return v.c;
   }
@@ -151,7 +151,7 @@ public class NumericsBenchmark {
   /** Matrix product by the scalar twin. */
   @Benchmark
   public byte[] gemmBaseline(Matrices v, Flops counter) {
-    ScalarNumerics.gemm(v.type, DType.F32, v.n, v.n, v.n, v.a, 0, v.b, 0, null, 0, v.c, 0);
+    ScalarNumerics.gemm(v.type, v.type, DType.F32, v.n, v.n, v.n, v.a, 0, v.b, 0, null, 0, v.c, 0);
     counter.flops += 2L * v.n * v.n * v.n;
     return v.c;
   }

@@ -440,24 +440,6 @@ public final class Numerics {
     }
   }
 
-  /** A product of operands of one type, as the one of two types below. */
-  public static void gemm(
-      DType in,
-      DType out,
-      int m,
-      int n,
-      int k,
-      byte[] a,
-      int aOff,
-      byte[] b,
-      int bOff,
-      byte @Nullable [] acc,
-      int accOff,
-      byte[] c,
-      int cOff) {
-    gemm(in, in, out, m, n, k, a, aOff, b, bOff, acc, accOff, c, cOff);
-  }
-
   /**
    * {@code C = A B + acc}, A {@code [m, k]}, B {@code [k, n]}, C {@code [m, n]}.
    *

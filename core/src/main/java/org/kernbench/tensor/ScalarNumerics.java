@@ -445,23 +445,6 @@ final class ScalarNumerics {
 
   static void gemm(
       DType in,
-      DType out,
-      int m,
-      int n,
-      int k,
-      byte[] a,
-      int aOff,
-      byte[] b,
-      int bOff,
-      byte @Nullable [] acc,
-      int accOff,
-      byte[] c,
-      int cOff) {
-    gemm(in, in, out, m, n, k, a, aOff, b, bOff, acc, accOff, c, cOff);
-  }
-
-  static void gemm(
-      DType in,
       DType right,
       DType out,
       int m,

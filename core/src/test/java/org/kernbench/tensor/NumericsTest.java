@@ -473,7 +473,7 @@ class NumericsTest {
     byte[] a = Operands.of(DType.F32, 1 + 0x1p-12);
     byte[] acc = Operands.of(DType.F32, -1 - 0x1p-11);
     byte[] c = new byte[4];
-    Numerics.gemm(DType.F32, DType.F32, 1, 1, 1, a, 0, a, 0, acc, 0, c, 0);
+    Numerics.gemm(DType.F32, DType.F32, DType.F32, 1, 1, 1, a, 0, a, 0, acc, 0, c, 0);
     assertThat(DType.F32.getDouble(c, 0)).isEqualTo(0x1p-24);
     Numerics.fma(DType.F32, a, 0, a, 0, acc, 0, c, 0, 1);
     assertThat(DType.F32.getDouble(c, 0)).isEqualTo(0x1p-24);
@@ -486,9 +486,9 @@ class NumericsTest {
     byte[] b = new byte[4 * 5 * n];
     Numerics.fill(DType.F32, 1, b, 0, 5 * n);
     byte[] c = new byte[4 * n];
-    Numerics.gemm(DType.F32, DType.F32, 1, n, 5, a, 0, b, 0, null, 0, c, 0);
+    Numerics.gemm(DType.F32, DType.F32, DType.F32, 1, n, 5, a, 0, b, 0, null, 0, c, 0);
     assertThat(Operands.values(DType.F32, c)).containsOnly(0);
-    Numerics.gemm(DType.F32, DType.F32, n, 1, 5, b, 0, a, 0, null, 0, c, 0);
+    Numerics.gemm(DType.F32, DType.F32, DType.F32, n, 1, 5, b, 0, a, 0, null, 0, c, 0);
     assertThat(Operands.values(DType.F32, c)).containsOnly(0);
   }
 
@@ -502,7 +502,7 @@ class NumericsTest {
     byte[] acc = Operands.of(DType.I32, new double[15]);
     DType.I32.putLong(acc, 0, Integer.MAX_VALUE);
     byte[] c = new byte[60];
-    Numerics.gemm(DType.I8, DType.I32, 3, 5, k, a, 0, b, 0, acc, 0, c, 0);
+    Numerics.gemm(DType.I8, DType.I8, DType.I32, 3, 5, k, a, 0, b, 0, acc, 0, c, 0);
     for (int i = 0; i < 15; i++) {
       long sum = DType.I32.getLong(acc, 4 * i);
       for (int p = 0; p < k; p++) {
@@ -539,8 +539,8 @@ class NumericsTest {
     assertThatThrownBy(() -> Numerics.unary(UnaryOp.EXP, DType.I32, a, 0, a, 0, 1))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage("exp is not defined on i32; cast the operands first");
-    assertThatThrownBy(
-            () -> Numerics.gemm(DType.F16, DType.I32, 1, 1, 1, a, 0, a, 0, null, 0, a, 0))
+    assertThatThrownBy(() ->
+            Numerics.gemm(DType.F16, DType.F16, DType.I32, 1, 1, 1, a, 0, a, 0, null, 0, a, 0))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("gemm of f16 to i32");
   }
@@ -594,11 +594,11 @@ class NumericsTest {
     byte[] a = Operands.of(DType.F64, 1 + 0x1p-30);
     byte[] acc = Operands.of(DType.F64, -1 - 0x1p-29);
     byte[] c = new byte[8];
-    Numerics.gemm(DType.F64, DType.F64, 1, 1, 1, a, 0, a, 0, acc, 0, c, 0);
+    Numerics.gemm(DType.F64, DType.F64, DType.F64, 1, 1, 1, a, 0, a, 0, acc, 0, c, 0);
     assertThat(DType.F64.getDouble(c, 0)).isEqualTo(0x1p-60);
     byte[] row = Operands.of(DType.F64, 0x1p53, 1, 1, 1, -0x1p53);
     byte[] ones = Operands.of(DType.F64, 1, 1, 1, 1, 1);
-    Numerics.gemm(DType.F64, DType.F64, 1, 1, 5, row, 0, ones, 0, null, 0, c, 0);
+    Numerics.gemm(DType.F64, DType.F64, DType.F64, 1, 1, 5, row, 0, ones, 0, null, 0, c, 0);
     assertThat(DType.F64.getDouble(c, 0)).isZero();
   }
 }

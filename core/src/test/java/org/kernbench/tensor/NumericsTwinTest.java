@@ -235,11 +235,11 @@ class NumericsTwinTest {
         byte[] acc = padded(Operands.uniform(kept, m * n, 2, 12));
         byte[] fast = new byte[m * n * out.sizeBytes() + PAD];
         byte[] slow = new byte[fast.length];
-        Numerics.gemm(t, out, m, n, k, a, PAD, b, PAD, null, 0, fast, PAD);
-        ScalarNumerics.gemm(t, out, m, n, k, a, PAD, b, PAD, null, 0, slow, PAD);
+        Numerics.gemm(t, t, out, m, n, k, a, PAD, b, PAD, null, 0, fast, PAD);
+        ScalarNumerics.gemm(t, t, out, m, n, k, a, PAD, b, PAD, null, 0, slow, PAD);
         assertThat(fast).as("%s %s %s", t, out, Shape.of(s)).isEqualTo(slow);
-        Numerics.gemm(t, out, m, n, k, a, PAD, b, PAD, acc, PAD, fast, PAD);
-        ScalarNumerics.gemm(t, out, m, n, k, a, PAD, b, PAD, acc, PAD, slow, PAD);
+        Numerics.gemm(t, t, out, m, n, k, a, PAD, b, PAD, acc, PAD, fast, PAD);
+        ScalarNumerics.gemm(t, t, out, m, n, k, a, PAD, b, PAD, acc, PAD, slow, PAD);
         assertThat(fast).as("%s %s %s with acc", t, out, Shape.of(s)).isEqualTo(slow);
       }
     }
@@ -270,8 +270,8 @@ class NumericsTwinTest {
     byte[] b = Operands.mixed(t, 6 * 19, 14);
     byte[] fast = new byte[21 * 19 * t.sizeBytes()];
     byte[] slow = new byte[fast.length];
-    Numerics.gemm(t, t, 21, 19, 6, a, 0, b, 0, null, 0, fast, 0);
-    ScalarNumerics.gemm(t, t, 21, 19, 6, a, 0, b, 0, null, 0, slow, 0);
+    Numerics.gemm(t, t, t, 21, 19, 6, a, 0, b, 0, null, 0, fast, 0);
+    ScalarNumerics.gemm(t, t, t, 21, 19, 6, a, 0, b, 0, null, 0, slow, 0);
     assertThat(fast).isEqualTo(slow);
   }
 
@@ -359,8 +359,9 @@ class NumericsTwinTest {
     byte[] acc = padded(Operands.mixed(DType.I32, m * n, 29));
     byte[] fast = new byte[acc.length];
     byte[] slow = new byte[acc.length];
-    Numerics.gemm(DType.I8, DType.I32, m, n, k, a, PAD, b, PAD, acc, PAD, fast, PAD);
-    ScalarNumerics.gemm(DType.I8, DType.I32, m, n, k, a, PAD, b, PAD, acc, PAD, slow, PAD);
+    Numerics.gemm(DType.I8, DType.I8, DType.I32, m, n, k, a, PAD, b, PAD, acc, PAD, fast, PAD);
+    ScalarNumerics.gemm(
+        DType.I8, DType.I8, DType.I32, m, n, k, a, PAD, b, PAD, acc, PAD, slow, PAD);
     assertThat(fast).isEqualTo(slow);
   }
 

@@ -173,7 +173,8 @@ public final class PipelineComparison {
             pipe.withNorm(UNBOUNDED),
             layout.experts,
             Optional.empty(),
-            Masks.of("--dropout", task.dropout));
+            Masks.of("--dropout", task.dropout),
+            false);
     TrainingBench.check(setup);
     Injection.check(setup);
     return new PipelineComparison(machine, spread, ccl, setup).verdict();

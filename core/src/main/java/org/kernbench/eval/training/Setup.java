@@ -35,37 +35,6 @@ record Setup(
     Optional<Documents> documents,
     Masks masks,
     boolean f8) {
-  /** One whose products are all in its type. */
-  Setup(
-      TransformerConfig config,
-      Scope scope,
-      int tokens,
-      int batch,
-      int tp,
-      int cp,
-      int dp,
-      boolean sp,
-      DType dtype,
-      DType first,
-      ContextExchange context,
-      DataParallel.Options data,
-      Fault fault,
-      Pipe pipe,
-      ExpertGroups.Sizes experts,
-      Optional<Documents> documents,
-      Masks masks) {
-    this(
-        config, scope, tokens, batch, tp, cp, dp, sp, dtype, first, context, data, fault, pipe,
-        experts, documents, masks, false);
-  }
-
-  /** A copy whose linear layers multiply in 8 bits. */
-  Setup inF8(boolean does) {
-    return new Setup(
-        config, scope, tokens, batch, tp, cp, dp, sp, dtype, first, context, data, fault, pipe,
-        experts, documents, masks, does);
-  }
-
   /** How a rank's graph multiplies in 8 bits, if it does: as one rank of all would. */
   Optional<F8> f8(ParallelLayout layout) {
     return f8

@@ -279,31 +279,31 @@ public final class TrainingBench implements Bench {
     DType dtype = context.param(TrainingParams.DTYPE);
     Setup setup =
         new Setup(
-                config,
-                scope,
-                context.param(TOKENS),
-                context.param(BATCH),
-                context.param(TP),
-                context.param(CP),
-                context.param(DP),
-                context.param(SP),
-                dtype,
-                dtype,
-                scope == Scope.MLP ? ContextExchange.ALL_GATHER : context.param(CONTEXT).exchange,
-                TrainingParams.inGradType(
-                    context,
-                    new DataParallel.Options(
-                        context.param(BUCKET) * 1024L,
-                        context.param(OVERLAP),
-                        scope == Scope.STEP ? zero(context) : Zero.NONE)),
-                Injection.fault(context),
-                scope == Scope.STEP ? pipe(context, config) : Pipe.NONE,
-                scope == Scope.MLP ? ExpertGroups.Sizes.NONE : ExpertParams.sizes(context),
-                scope == Scope.MLP
-                    ? Optional.empty()
-                    : DocumentsParam.of(context.param(DocumentsParam.PARAM), context.param(TOKENS)),
-                scope == Scope.MLP ? Masks.NONE : Masks.of(context))
-            .inF8(context.param(TrainingParams.F8) != TrainingParams.F8Scaling.OFF);
+            config,
+            scope,
+            context.param(TOKENS),
+            context.param(BATCH),
+            context.param(TP),
+            context.param(CP),
+            context.param(DP),
+            context.param(SP),
+            dtype,
+            dtype,
+            scope == Scope.MLP ? ContextExchange.ALL_GATHER : context.param(CONTEXT).exchange,
+            TrainingParams.inGradType(
+                context,
+                new DataParallel.Options(
+                    context.param(BUCKET) * 1024L,
+                    context.param(OVERLAP),
+                    scope == Scope.STEP ? zero(context) : Zero.NONE)),
+            Injection.fault(context),
+            scope == Scope.STEP ? pipe(context, config) : Pipe.NONE,
+            scope == Scope.MLP ? ExpertGroups.Sizes.NONE : ExpertParams.sizes(context),
+            scope == Scope.MLP
+                ? Optional.empty()
+                : DocumentsParam.of(context.param(DocumentsParam.PARAM), context.param(TOKENS)),
+            scope == Scope.MLP ? Masks.NONE : Masks.of(context),
+            context.param(TrainingParams.F8) != TrainingParams.F8Scaling.OFF);
     Machine machine = context.machine();
     LayoutFit fit =
         new LayoutFit(

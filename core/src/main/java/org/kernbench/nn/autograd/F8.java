@@ -1,5 +1,6 @@
 package org.kernbench.nn.autograd;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.kernbench.torch.ProcessGroup;
@@ -35,7 +36,7 @@ public record F8(List<ProcessGroup> rows, List<ProcessGroup> parts, Optional<F8H
 
   /** The groups over which the largest value of activations is found. */
   List<ProcessGroup> ofActivations() {
-    List<ProcessGroup> all = new java.util.ArrayList<>(rows);
+    List<ProcessGroup> all = new ArrayList<>(rows);
     all.addAll(parts);
     return all;
   }
