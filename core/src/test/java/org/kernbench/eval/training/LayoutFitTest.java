@@ -52,7 +52,8 @@ class LayoutFitTest {
         pipe,
         ExpertGroups.Sizes.NONE,
         Optional.empty(),
-        Masks.NONE);
+        Masks.NONE,
+        false);
   }
 
   /** Elements that the ranks of the fullest stage have, from the parameters themselves. */
