@@ -2,10 +2,12 @@ package org.kernbench.device.reuse;
 
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SequencedMap;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** Which outcomes are kept, for which keys, and which of several is the likeliest. */
@@ -27,6 +29,9 @@ final class Outcomes {
 
   private final Map<Key, List<StretchOutcome>> known = new HashMap<>();
 
+  /** All that are known. Nothing else may be remembered below: it would be kept for nobody. */
+  private final Set<StretchOutcome> kept = new HashSet<>();
+
   /** What is being noted of stretches under way, by the key of the first launch. */
   private final Map<Key, StretchOutcome> coming = new HashMap<>();
 
@@ -45,9 +50,22 @@ final class Outcomes {
   /** Whether none of them has how its bytes moved. */
   private boolean withoutMoves;
 
+  private final long mostRows;
+  private final long mostRowsUnproven;
+
+  Outcomes() {
+    this(MOST_ROWS, MOST_ROWS_UNPROVEN);
+  }
+
+  /** With other limits, see {@link #MOST_ROWS} and {@link #MOST_ROWS_UNPROVEN}. */
+  Outcomes(long mostRows, long mostRowsUnproven) {
+    this.mostRows = mostRows;
+    this.mostRowsUnproven = mostRowsUnproven;
+  }
+
   /** Whether another may be noted: those that have come again leave room. */
   boolean hasRoom() {
-    return rows - unprovenRows < MOST_ROWS;
+    return rows - unprovenRows < mostRows;
   }
 
   /** Those of a key; the likeliest first for stretches that begin on that PE. */
@@ -83,8 +101,15 @@ final class Outcomes {
     return coming.get(key);
   }
 
-  /** What came after what, in stretches that begin on a PE, for the next time. */
+  /**
+   * What came after what, in stretches that begin on a PE, for the next time; only of those that
+   * are known still.
+   */
   void follows(int pe, StretchOutcome outcome) {
+    if (!kept.contains(outcome)) {
+      latest.remove(pe);
+      return;
+    }
     List<StretchOutcome> before = latest.getOrDefault(pe, List.of());
     for (int first = 0; first < before.size(); first += Math.max(1, before.size() - 1)) {
       next.put(before.subList(first, before.size()), outcome);
@@ -98,10 +123,11 @@ final class Outcomes {
   /** An outcome is new: it may stand for others. */
   void keep(Key key, StretchOutcome outcome) {
     known.computeIfAbsent(key, k -> new ArrayList<>(1)).addFirst(outcome);
+    kept.add(outcome);
     rows += outcome.rows.size();
     unproven.put(outcome, key);
     unprovenRows += outcome.rows.size();
-    while (unprovenRows > MOST_ROWS_UNPROVEN || (rows > MOST_ROWS && !unproven.isEmpty())) {
+    while (unprovenRows > mostRowsUnproven || (rows > mostRows && !unproven.isEmpty())) {
       Map.Entry<StretchOutcome, Key> oldest = unproven.firstEntry();
       isProven(oldest.getKey());
       forget(oldest.getValue(), oldest.getKey());
@@ -131,6 +157,7 @@ final class Outcomes {
 
   private void forget(Key key, StretchOutcome outcome) {
     known.getOrDefault(key, List.of()).remove(outcome);
+    kept.remove(outcome);
     rows -= outcome.rows.size();
     next.values().removeIf(o -> o == outcome);
     next.keySet().removeIf(before -> before.contains(outcome));
