@@ -11,6 +11,7 @@ import org.kernbench.tensor.Shape;
 import org.kernbench.tensor.ShapeException;
 import org.kernbench.tl.Dependent;
 import org.kernbench.tl.Scope;
+import org.kernbench.tl.Slice;
 import org.kernbench.tl.Tl;
 import org.kernbench.tl.Value;
 import org.kernbench.torch.Tensor;
@@ -123,8 +124,7 @@ final class Attention implements Dependent {
                   vRows,
                   queries,
                   keys,
-                  result.logSum,
-                  inner(result.output, grad),
+                  result,
                   grad);
           into.give(0, as(q, g.q));
           into.give(1, as(k, g.k));
@@ -143,8 +143,8 @@ final class Attention implements Dependent {
    * What attention over some keys gives.
    *
    * @param output {@code [sequence, batch, queryHeads x valueSize]}
-   * @param logSum of the exponentials of each query's scores, {@code [sequence x batch x
-   *     queryHeads]} in the working type; {@code -inf} where a query sees none of the keys
+   * @param logSum of the exponentials of each query's scores, {@code [batch x queryHeads x
+   *     sequence]} in the working type; {@code -inf} where a query sees none of the keys
    */
   record Partial(Tensor output, Tensor logSum) {}
 
@@ -190,9 +190,9 @@ final class Attention implements Dependent {
     return HeadRows.of(t, rows, heads.batch, heads.queryHeads, heads.valueSize);
   }
 
-  /** One number for each query and head. */
+  /** One number for each query and head: the queries of a tile are neighbours. */
   private HeadRows perQuery(Tensor t, int rows) {
-    return HeadRows.of(t, rows, heads.batch, heads.queryHeads, 1);
+    return HeadRows.numbers(t, rows, heads.batch, heads.queryHeads);
   }
 
   /** What masks are drawn from. */
@@ -214,10 +214,11 @@ final class Attention implements Dependent {
   }
 
   /**
-   * Products of queries and keys, in the working type; {@code -inf} where the mask hides the key.
+   * Products of queries and keys, in the working type and not scaled; {@code -inf} where the mask
+   * hides the key.
    */
-  private Value scores(Tl tl, MaskedTile tile, Value q, Value k) {
-    return tile.masked(tl, tl.dot(q, k.trans(), Compute.working(q.dtype())).mul(scale));
+  private static Value products(Tl tl, MaskedTile tile, Value q, Value k) {
+    return tile.masked(tl, tl.dot(q, k.trans(), Compute.working(q.dtype())));
   }
 
   /**
@@ -328,6 +329,7 @@ final class Attention implements Dependent {
       int kh = heads.keyHead(h);
       try (Scope all = tl.scope()) {
         Value query = tl.load(q.block(tl, b, h, row, count));
+        Value scaling = tl.full(Shape.of(1, 1), scale, working);
         Value most = tl.full(Shape.of(count, 1), NEVER, working);
         Value sum = tl.zeros(Shape.of(count, 1), working);
         Value acc = tl.zeros(Shape.of(count, heads.valueSize), working);
@@ -340,14 +342,15 @@ final class Attention implements Dependent {
           try (Scope step = tl.scope()) {
             Value kt = tl.load(k.block(tl, b, kh, key, width));
             Value vt = wide(tl.load(v.block(tl, b, kh, key, width)));
-            Value s = scores(tl, tile, query, kt);
+            Value s = products(tl, tile, query, kt);
             Value nextMost = most.maximum(s.max(1).expandDims(1));
             // a row that has seen nothing yet must not compute inf - inf
-            Value finite = tl.where(nextMost.gt(NEVER), nextMost, 0);
-            Value p = s.sub(finite).exp();
-            Value shrink = most.sub(finite).exp();
+            Value less = tl.where(nextMost.gt(NEVER), nextMost, 0).mul(-scale);
+            Value p = s.fma(scaling, less).exp();
+            Value shrink = most.fma(scaling, less).exp();
             Value nextSum = sum.mul(shrink).add(p.sum(1).expandDims(1));
-            Value nextAcc = acc.mul(shrink).add(tl.dot(masked(tl, kept(tl, tile, b, h), p), vt));
+            Value weights = masked(tl, kept(tl, tile, b, h), p);
+            Value nextAcc = tl.dotInPlace(acc.mul(shrink), weights, vt);
             tl.release(most);
             tl.release(sum);
             tl.release(acc);
@@ -359,7 +362,7 @@ final class Attention implements Dependent {
         Value some = sum.gt(0);
         Value result = acc.div(tl.where(some, sum, 1));
         tl.store(out.block(tl, b, h, row, count), result.cast(out.dtype()));
-        Value finiteMost = tl.where(some, most, 0);
+        Value finiteMost = tl.where(some, most, 0).mul(scale);
         Value log = tl.where(some, finiteMost.add(tl.where(some, sum, 1).log()), NEVER);
         tl.store(logSum.block(tl, b, h, row, count), log);
       }
@@ -370,31 +373,50 @@ final class Attention implements Dependent {
 
   /** The result over the keys of two results together. */
   Partial merge(Partial a, Partial b) {
-    int size = heads.valueSize;
-    int rows = Math.toIntExact(a.output.shape().elements() / size);
+    int n = Math.toIntExact(a.logSum.shape().elements() / heads.batch / heads.queryHeads);
     Tensor out = compute.empty(graph.name("merge"), a.output.shape(), a.output.dtype());
     Tensor logSum = compute.empty(graph.name("merge-logsum"), a.logSum.shape(), a.logSum.dtype());
-    compute.rows(
+    Rows to = new Rows(results(out, n), perQuery(logSum, n));
+    Rows first = new Rows(results(a.output, n), perQuery(a.logSum, n));
+    Rows second = new Rows(results(b.output, n), perQuery(b.logSum, n));
+    compute.deal(
         graph.name("merge"),
-        rows,
-        List.of(
-            Compute.RowArg.rows(a.output, size),
-            Compute.RowArg.rows(a.logSum, 1),
-            Compute.RowArg.rows(b.output, size),
-            Compute.RowArg.rows(b.logSum, 1)),
-        List.of(Compute.RowArg.rows(out, size), Compute.RowArg.rows(logSum, 1)),
-        (tl, x) -> {
-          Value most = x.get(1).maximum(x.get(3));
-          Value some = most.gt(NEVER);
-          Value base = tl.where(some, most, 0);
-          Value wa = x.get(1).sub(base).exp();
-          Value wb = x.get(3).sub(base).exp();
-          Value total = tl.where(some, wa.add(wb), 1);
-          return List.of(
-              x.get(0).mul(wa).add(x.get(2).mul(wb)).div(total),
-              tl.where(some, base.add(total.log()), NEVER));
-        });
+        compute.places(),
+        List.of(out, logSum),
+        List.of(a.output, a.logSum, b.output, b.logSum),
+        (tl, place, places) ->
+            HeadRows.deal(
+                compute.mesh(),
+                place,
+                heads.batch,
+                heads.queryHeads,
+                n,
+                TILE,
+                (sample, h, row, count) -> merge(tl, to, first, second, sample, h, row, count)));
     return new Partial(out, logSum);
+  }
+
+  /** The rows of a {@link Partial}. */
+  private record Rows(HeadRows output, HeadRows logSum) {}
+
+  private static void merge(
+      Tl tl, Rows to, Rows first, Rows second, int sample, int h, int row, int count) {
+    try (Scope all = tl.scope()) {
+      Value one = tl.load(first.logSum.block(tl, sample, h, row, count));
+      Value other = tl.load(second.logSum.block(tl, sample, h, row, count));
+      Value most = one.maximum(other);
+      Value some = most.gt(NEVER);
+      Value base = tl.where(some, most, 0);
+      Value a = one.sub(base).exp();
+      Value b = other.sub(base).exp();
+      Value total = tl.where(some, a.add(b), 1);
+      Value firsts = wide(tl.load(first.output.block(tl, sample, h, row, count)));
+      Value seconds = wide(tl.load(second.output.block(tl, sample, h, row, count)));
+      Value both = firsts.mul(a).add(seconds.mul(b)).div(total);
+      tl.store(to.output.block(tl, sample, h, row, count), both.cast(to.output.dtype()));
+      Value log = tl.where(some, base.add(total.log()), NEVER);
+      tl.store(to.logSum.block(tl, sample, h, row, count), log);
+    }
   }
 
   // ---- backward ----
@@ -403,28 +425,9 @@ final class Attention implements Dependent {
   record Grads(Tensor q, Tensor k, Tensor v) {}
 
   /**
-   * Each query's inner product of the output with its gradient, which the gradient of softmax
-   * needs; as long as {@link Partial#logSum}.
-   */
-  Tensor inner(Tensor output, Tensor grad) {
-    int size = heads.valueSize;
-    int rows = Math.toIntExact(output.shape().elements() / size);
-    Tensor inner =
-        compute.empty(graph.name("inner"), Shape.of(rows), Compute.working(output.dtype()));
-    compute.rows(
-        graph.name("inner"),
-        rows,
-        List.of(Compute.RowArg.rows(output, size), Compute.RowArg.rows(grad, size)),
-        List.of(Compute.RowArg.rows(inner, 1)),
-        (tl, x) -> List.of(x.get(0).mul(x.get(1)).sum(1).expandDims(1)));
-    return inner;
-  }
-
-  /**
    * The share of some keys in the gradients.
    *
-   * @param logSum over all keys, not only these
-   * @param inner see {@link #inner}
+   * @param result over all keys, not only these
    */
   Grads backward(
       Tensor q,
@@ -432,13 +435,12 @@ final class Attention implements Dependent {
       Tensor v,
       Positions qAt,
       Positions kAt,
-      Tensor logSum,
-      Tensor inner,
+      Partial result,
       Tensor grad) {
     int keys = kAt.count();
     try (HeadRows kRows = keys(k, keys).gathered(compute, graph.name("keys-by-head"), true);
         HeadRows vRows = values(v, keys).gathered(compute, graph.name("values-by-head"), true)) {
-      return backward(q, kRows, vRows, qAt, kAt, logSum, inner, grad);
+      return backward(q, kRows, vRows, qAt, kAt, result, grad);
     }
   }
 
@@ -448,10 +450,11 @@ final class Attention implements Dependent {
       HeadRows vRows,
       Positions qAt,
       Positions kAt,
-      Tensor logSum,
-      Tensor inner,
+      Partial result,
       Tensor grad) {
     int n = qAt.count();
+    Tensor inner =
+        compute.empty(graph.name("inner"), result.logSum.shape(), result.logSum.dtype());
     Tiles where =
         new Tiles(
             queries(q, n),
@@ -459,20 +462,23 @@ final class Attention implements Dependent {
             vRows,
             qAt,
             kAt,
-            perQuery(logSum, n),
+            perQuery(result.logSum, n),
             perQuery(inner, n),
             results(grad, n));
     double pairs = 2 * pairs(qAt, kAt);
     compute.countFlops(graph.name("dq"), pairs * (2 * heads.size + heads.valueSize));
     compute.countFlops(graph.name("dkv"), pairs * 2 * (heads.size + heads.valueSize));
-    Tensor dq = queryGrads(where);
+    Tensor dq = queryGrads(where, results(result.output, n), inner);
     try (Tiles copied = where.byHead(compute, graph)) {
       return keyGrads(copied, dq);
     }
   }
 
-  /** Each query is read by one PE, so where it lies. */
-  private Tensor queryGrads(Tiles tiles) {
+  /**
+   * Each query is read by one PE, so where it lies. That PE also finds the inner product of its
+   * output with its gradient, which the gradient of softmax needs.
+   */
+  private Tensor queryGrads(Tiles tiles, HeadRows output, Tensor inner) {
     int n = tiles.qAt.count();
     Shape shape = Shape.of(n, heads.batch, heads.queryHeads * heads.size);
     Tensor dq = compute.empty(graph.name("dq"), shape, Compute.working(tiles.q.dtype()));
@@ -481,8 +487,8 @@ final class Attention implements Dependent {
     compute.deal(
         graph.name("dq"),
         compute.places(),
-        List.of(dq),
-        all(tiles.tensors(), drawn()),
+        List.of(dq, inner),
+        all(tiles.tensors(), output.tensors(), drawn()),
         (tl, place, places) ->
             HeadRows.deal(
                 compute.mesh(),
@@ -491,7 +497,7 @@ final class Attention implements Dependent {
                 heads.queryHeads,
                 n,
                 TILE,
-                (b, h, row, count) -> queryGrad(tl, tiles, toQ, b, h, row, count)));
+                (b, h, row, count) -> queryGrad(tl, tiles, output, toQ, b, h, row, count)));
     return dq;
   }
 
@@ -546,7 +552,7 @@ final class Attention implements Dependent {
 
     /** Bytes of copies beyond the first of each. */
     long surplusBytes() {
-      return List.of(q, k, v, logSum, inner, grad).stream().mapToLong(HeadRows::surplusBytes).sum();
+      return List.of(q, k, v, grad).stream().mapToLong(HeadRows::surplusBytes).sum();
     }
 
     /** These tiles with copies of what belongs to queries, which each key reads again. */
@@ -557,42 +563,57 @@ final class Attention implements Dependent {
           v,
           qAt,
           kAt,
-          logSum.gathered(compute, graph.name("logsum-by-head"), true),
-          inner.gathered(compute, graph.name("inner-by-head"), true),
+          logSum,
+          inner,
           grad.gathered(compute, graph.name("grad-by-head"), true));
     }
 
     @Override
     public void close() {
-      List.of(q, logSum, inner, grad).forEach(HeadRows::close);
+      q.close();
+      grad.close();
     }
   }
 
-  /** Some rows of queries, with what the gradient of softmax needs of them. */
-  private record Rows(Value q, Value dOut, Value logSum, Value inner) {
-    static Rows load(Tl tl, Tiles t, int b, int h, int row, int rows) {
-      Value q = tl.load(t.q.block(tl, b, h, row, rows));
-      Value dOut = tl.load(t.grad.block(tl, b, h, row, rows));
-      Value logSum = tl.load(t.logSum.block(tl, b, h, row, rows));
-      Value inner = tl.load(t.inner.block(tl, b, h, row, rows));
-      return new Rows(q, dOut, tl.where(logSum.gt(NEVER), logSum, 0), inner);
+  /**
+   * Some rows of queries, with what the gradient of softmax needs of them: where sums of products
+   * begin, for the array takes an addition for nothing.
+   *
+   * @param lessLogSum what the products with keys, before they are scaled, begin from
+   * @param lessInner what the gradients of probabilities begin from
+   */
+  private record Queries(Value q, Value dOut, Value lessLogSum, Value lessInner) {
+    Queries(Tl tl, Value q, Value dOut, Value logSum, Value inner, double scale) {
+      this(q, dOut, tl.where(logSum.gt(NEVER), logSum, 0).mul(-1 / scale), inner.neg());
     }
   }
 
-  /** Probabilities of a tile and the gradient of its scores. */
+  /** Probabilities of a tile, and the gradient of its scores over their scale. */
   private record Softmax(Value p, Value ds) {}
 
-  private Softmax softmax(Tl tl, MaskedTile tile, Optional<Value> kept, Rows of, Value k, Value v) {
-    Value p = scores(tl, tile, of.q, k).sub(of.logSum).exp();
-    Value dp = masked(tl, kept, tl.dot(of.dOut, v.trans(), p.dtype()));
-    return new Softmax(p, p.mul(dp.sub(of.inner)).mul(scale));
+  private Softmax softmax(
+      Tl tl, MaskedTile tile, Optional<Value> kept, Queries of, Value k, Value v) {
+    Shape pairs = Shape.of(tile.rows(), tile.keys());
+    Value products = tl.dot(of.q, k.trans(), of.lessLogSum.broadcastTo(pairs));
+    Value p = tile.masked(tl, products).mul(scale).exp();
+    Value dp =
+        kept.isEmpty()
+            ? tl.dot(of.dOut, v.trans(), of.lessInner.broadcastTo(pairs))
+            : masked(tl, kept, tl.dot(of.dOut, v.trans(), p.dtype())).add(of.lessInner);
+    return new Softmax(p, p.mul(dp));
   }
 
-  private void queryGrad(Tl tl, Tiles t, HeadRows dq, int b, int h, int row, int rows) {
+  private void queryGrad(
+      Tl tl, Tiles t, HeadRows output, HeadRows dq, int b, int h, int row, int rows) {
     int keys = t.kAt.count();
     int kh = heads.keyHead(h);
     try (Scope all = tl.scope()) {
-      Rows of = Rows.load(tl, t, b, h, row, rows);
+      Value q = tl.load(t.q.block(tl, b, h, row, rows));
+      Value dOut = tl.load(t.grad.block(tl, b, h, row, rows));
+      Value logSum = tl.load(t.logSum.block(tl, b, h, row, rows));
+      Value inner = inner(tl, output.block(tl, b, h, row, rows), dOut);
+      tl.store(t.inner.block(tl, b, h, row, rows), inner);
+      Queries of = new Queries(tl, q, dOut, logSum, inner, scale);
       Value sum = tl.zeros(Shape.of(rows, heads.size), dq.dtype());
       for (int key = 0; key < keys; key += TILE) {
         int width = Math.min(TILE, keys - key);
@@ -602,13 +623,18 @@ final class Attention implements Dependent {
             Value k = tl.load(t.k.block(tl, b, kh, key, width));
             Value v = tl.load(t.v.block(tl, b, kh, key, width));
             Softmax s = softmax(tl, tile, kept(tl, tile, b, h), of, k, v);
-            Value next = step.keep(tl.dot(s.ds, wide(k), sum));
-            tl.release(sum);
-            sum = next;
+            sum = step.keep(tl.dotInPlace(sum, s.ds, wide(k)));
           }
         }
       }
-      tl.store(dq.block(tl, b, h, row, rows), sum);
+      tl.store(dq.block(tl, b, h, row, rows), sum.mul(scale));
+    }
+  }
+
+  private static Value inner(Tl tl, Slice output, Value grad) {
+    try (Scope one = tl.scope()) {
+      Value products = wide(tl.load(output)).mul(wide(grad));
+      return one.keep(products.sum(1).expandDims(1));
     }
   }
 
@@ -627,20 +653,24 @@ final class Attention implements Dependent {
           MaskedTile tile = new MaskedTile(t.qAt, row, rows, t.kAt, key, width);
           if (tile.seesAny()) {
             try (Scope step = tl.scope()) {
-              Rows of = Rows.load(tl, t, b, h, row, rows);
+              Queries of =
+                  new Queries(
+                      tl,
+                      tl.load(t.q.block(tl, b, h, row, rows)),
+                      tl.load(t.grad.block(tl, b, h, row, rows)),
+                      tl.load(t.logSum.block(tl, b, h, row, rows)),
+                      tl.load(t.inner.block(tl, b, h, row, rows)),
+                      scale);
               Optional<Value> kept = kept(tl, tile, b, h);
               Softmax s = softmax(tl, tile, kept, of, k, v);
-              Value nextK = step.keep(tl.dot(s.ds.trans(), wide(of.q), sumK));
-              Value nextV = step.keep(tl.dot(masked(tl, kept, s.p).trans(), wide(of.dOut), sumV));
-              tl.release(sumK);
-              tl.release(sumV);
-              sumK = nextK;
-              sumV = nextV;
+              Value weights = masked(tl, kept, s.p);
+              sumK = step.keep(tl.dotInPlace(sumK, s.ds.trans(), wide(of.q)));
+              sumV = step.keep(tl.dotInPlace(sumV, weights.trans(), wide(of.dOut)));
             }
           }
         }
       }
-      tl.store(dk.block(tl, b, kh, key, width), sumK);
+      tl.store(dk.block(tl, b, kh, key, width), sumK.mul(scale));
       tl.store(dv.block(tl, b, kh, key, width), sumV);
     }
   }

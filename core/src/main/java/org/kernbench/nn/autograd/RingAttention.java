@@ -65,14 +65,14 @@ public final class RingAttention {
             .orElseGet(() -> attention.positions(at));
     Partial all = forward(attention, q, new Pair(k.value(), v.value()), queries);
     Tensor output = attention.as(q, all.output());
+    Partial result = new Partial(output, all.logSum());
     return graph.record(
         output,
         output.shape(),
         List.of(q, k, v),
         (grad, into) -> {
-          Tensor inner = attention.inner(output, grad);
           Grads g =
-              new Backward(attention, q.value(), queries, all.logSum(), inner, grad)
+              new Backward(attention, q.value(), queries, result, grad)
                   .run(new Pair(k.value(), v.value()));
           into.give(0, attention.as(q, g.q()));
           into.give(1, attention.as(k, g.k()));
@@ -135,22 +135,19 @@ public final class RingAttention {
     private final Attention attention;
     private final Tensor q;
     private final Positions queries;
-    private final Tensor logSum;
-    private final Tensor inner;
+    private final Partial result;
     private final Tensor grad;
 
     Backward(
         Attention attention,
         Tensor q,
         Positions queries,
-        Tensor logSum,
-        Tensor inner,
+        Partial result,
         Tensor grad) {
       this.attention = attention;
       this.q = q;
       this.queries = queries;
-      this.logSum = logSum;
-      this.inner = inner;
+      this.result = result;
       this.grad = grad;
     }
 
@@ -192,7 +189,7 @@ public final class RingAttention {
 
     private Grads share(Pair held, int step) {
       return attention.backward(
-          q, held.k, held.v, queries, keys(attention, step), logSum, inner, grad);
+          q, held.k, held.v, queries, keys(attention, step), result, grad);
     }
   }
 

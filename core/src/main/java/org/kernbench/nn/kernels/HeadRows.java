@@ -24,15 +24,26 @@ import org.kernbench.torch.placement.Mesh;
 public final class HeadRows implements Dependent, AutoCloseable {
   private final Tensor tensor;
   private final @Nullable Copies copies;
+
+  /** Whether the rows of a head are neighbours in the tensor. */
+  private final boolean byHead;
+
   private final int rows;
   private final int batch;
   private final int heads;
   private final int size;
 
   private HeadRows(
-      Tensor tensor, @Nullable Copies copies, int rows, int batch, int heads, int size) {
+      Tensor tensor,
+      @Nullable Copies copies,
+      boolean byHead,
+      int rows,
+      int batch,
+      int heads,
+      int size) {
     this.tensor = tensor;
     this.copies = copies;
+    this.byHead = byHead;
     this.rows = rows;
     this.batch = batch;
     this.heads = heads;
@@ -45,7 +56,12 @@ public final class HeadRows implements Dependent, AutoCloseable {
    * @param size elements of a head in a row
    */
   public static HeadRows of(Tensor tensor, int rows, int batch, int heads, int size) {
-    return new HeadRows(tensor, null, rows, batch, heads, size);
+    return new HeadRows(tensor, null, false, rows, batch, heads, size);
+  }
+
+  /** One number of each row and head, {@code [batch x heads, rows]}. */
+  public static HeadRows numbers(Tensor tensor, int rows, int batch, int heads) {
+    return new HeadRows(tensor, null, true, rows, batch, heads, 1);
   }
 
   /**
@@ -65,7 +81,7 @@ public final class HeadRows implements Dependent, AutoCloseable {
         List.of(tensor),
         beside,
         (tl, to, from, count) -> fetch(compute, tl, to, from, count, new Pace(tl, beside)));
-    return new HeadRows(tensor, made, rows, batch, heads, size);
+    return new HeadRows(tensor, made, true, rows, batch, heads, size);
   }
 
   private void fetch(Compute compute, Tl tl, Tensor to, int from, int elements, Pace pace) {
@@ -88,7 +104,7 @@ public final class HeadRows implements Dependent, AutoCloseable {
 
   @Override
   public List<Object> dependsOn() {
-    return List.of(copies == null ? tensor : copies, rows, batch, heads, size);
+    return List.of(copies == null ? tensor : copies, byHead, rows, batch, heads, size);
   }
 
   public DType dtype() {
@@ -108,11 +124,11 @@ public final class HeadRows implements Dependent, AutoCloseable {
   /** {@code [count, size]} of a sample's head. */
   public Slice block(Tl tl, int sample, int head, int row, int count) {
     int of = sample * heads + head;
-    return copies == null
-        ? source(tl, of, row, count)
-        : tl.whole(copies.near(tl))
+    return byHead
+        ? tl.whole(copies == null ? tensor : copies.near(tl))
             .as(batch * heads * rows, size)
-            .block(of * rows + row, count, 0, size);
+            .block(of * rows + row, count, 0, size)
+        : source(tl, of, row, count);
   }
 
   /** Leaves copies to the owner of what is made in the graph. */
