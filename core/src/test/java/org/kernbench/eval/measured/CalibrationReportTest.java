@@ -27,7 +27,15 @@ final class CalibrationReportTest {
 
   private static MeasuredRow row(String name) {
     return new MeasuredRow(
-        name, "gelu", List.of("elements=5"), List.of(), MeasuredRow.Metric.OBSERVED, 100_000, 1, 0, "");
+        name,
+        "gelu",
+        List.of("elements=5"),
+        List.of(),
+        MeasuredRow.Metric.OBSERVED,
+        100_000,
+        1,
+        0,
+        "");
   }
 
   private static Calibration.Found found(

@@ -79,13 +79,13 @@ final class IdentifiabilityTest {
   }
 
   /**
-   * Columns {@code (1 0 0), (0 1 0), (1 1 e)}, no two of which are alike: the third is off the plane
-   * of the others by a share of {@code e / sqrt(2 + e^2)}, the others by {@code e / sqrt(1 + e^2)}.
+   * Columns {@code (1 0 0), (0 1 0), (1 1 e)}, no two of which are alike: the third is off the
+   * plane of the others by a share of {@code e / sqrt(2 + e^2)}, the others by {@code e / sqrt(1 +
+   * e^2)}.
    */
   @Test
   void refusal_ofAColumnInThePlaneOfTheOthers_namesIt() {
-    String alike =
-        "the rows cannot tell %s from the other keys together; leave it out or add rows";
+    String alike = "the rows cannot tell %s from the other keys together; leave it out or add rows";
     assertThat(above(0.0705).refusal()).contains(alike.formatted("c"));
     assertThat(above(0.0711).refusal()).isEmpty();
     assertThat(above(0.04).refusal()).contains(alike.formatted("a"));
@@ -99,13 +99,9 @@ final class IdentifiabilityTest {
   @Test
   void refusal_ofColumnsThatDependOnEachOther_namesTheFirstOfThem() {
     assertThat(
-            of(
-                    new double[] {0, 1, 0, 1},
-                    new double[] {0, 0, 1, 1},
-                    new double[] {1, 0, 0, 0})
+            of(new double[] {0, 1, 0, 1}, new double[] {0, 0, 1, 1}, new double[] {1, 0, 0, 0})
                 .refusal())
-        .contains(
-            "the rows cannot tell b from the other keys together; leave it out or add rows");
+        .contains("the rows cannot tell b from the other keys together; leave it out or add rows");
   }
 
   /** Sines of 0.0499 and 0.0501 between two columns. */

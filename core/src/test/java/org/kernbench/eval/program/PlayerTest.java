@@ -45,8 +45,7 @@ final class PlayerTest {
 
   private static JsonObject tape(List<String> calls, String rest) {
     List<String> lines = calls.stream().map(c -> "{'l':0," + c.substring(1)).toList();
-    return json(
-        "{'lines':['k.py:1'],'tape':[%s],%s}".formatted(String.join(",", lines), rest));
+    return json("{'lines':['k.py:1'],'tape':[%s],%s}".formatted(String.join(",", lines), rest));
   }
 
   private static Torch open() {
@@ -67,8 +66,7 @@ final class PlayerTest {
     try (Torch torch = open()) {
       List<Tensor> all = tensors(torch, out);
       Asker author = new Answers(List.of(tape(List.of(calls), "'consulted':[]")));
-      torch.launch(
-          "k", new TapeKernel(1, all, author), all.get(0), all.get(1), all.get(2));
+      torch.launch("k", new TapeKernel(1, all, author), all.get(0), all.get(1), all.get(2));
       return all.get(2).toDoubles();
     }
   }
@@ -129,10 +127,7 @@ final class PlayerTest {
   @Test
   void slice_range_andBlock_andShapes() {
     assertThat(
-            played(
-                Shape.of(4),
-                "{'c':'get','o':1,'s':{'t':0,'at':'own','part':[3,4]}}",
-                store(1)))
+            played(Shape.of(4), "{'c':'get','o':1,'s':{'t':0,'at':'own','part':[3,4]}}", store(1)))
         .containsExactly(4, 5, 6, 7);
     assertThat(
             played(
@@ -160,8 +155,7 @@ final class PlayerTest {
   void slice_ofAPeer_isThePartThere() {
     try (Torch torch = open()) {
       Tensor x =
-          torch.from(
-              X, Shape.of(8), DType.F32, DpPolicy.rowWise().withCubes(1).withPes(2), "x");
+          torch.from(X, Shape.of(8), DType.F32, DpPolicy.rowWise().withCubes(1).withPes(2), "x");
       Tensor y = torch.empty(Shape.of(4), DType.F32, "y");
       Asker author =
           new Answers(
@@ -183,8 +177,7 @@ final class PlayerTest {
   void values_areMadeAsTheirNamesSay() {
     String two = "{'c':'mul','o':2,'a':1,'x':2}";
     assertThat(
-            played(
-                Shape.of(4, 4), LOAD_X, two, "{'c':'concat','o':3,'all':[1,2],'n':0}", store(3)))
+            played(Shape.of(4, 4), LOAD_X, two, "{'c':'concat','o':3,'all':[1,2],'n':0}", store(3)))
         .containsExactly(1, 2, 3, 4, 5, 6, 7, 8, 2, 4, 6, 8, 10, 12, 14, 16);
     assertThat(
             played(
@@ -201,14 +194,9 @@ final class PlayerTest {
         .containsExactly(1.5, 4.5, 9.5, 16.5, 25.5, 36.5, 49.5, 64.5);
     assertThat(
             played(
-                Shape.of(2, 4),
-                LOAD_X,
-                "{'c':'clamp','o':2,'a':1,'low':2.5,'high':6}",
-                store(2)))
+                Shape.of(2, 4), LOAD_X, "{'c':'clamp','o':2,'a':1,'low':2.5,'high':6}", store(2)))
         .containsExactly(2.5, 2.5, 3, 4, 5, 6, 6, 6);
-    assertThat(
-            played(
-                Shape.of(4), LOAD_X, "{'c':'range','o':2,'a':1,'n':3,'count':4}", store(2)))
+    assertThat(played(Shape.of(4), LOAD_X, "{'c':'range','o':2,'a':1,'n':3,'count':4}", store(2)))
         .containsExactly(4, 5, 6, 7);
   }
 
@@ -230,8 +218,7 @@ final class PlayerTest {
                 store(2)))
         .containsExactly(2, 3, 6, 7);
     assertThat(
-            played(
-                Shape.of(4, 2), LOAD_X, "{'c':'permute','o':2,'a':1,'shape':[1,0]}", store(2)))
+            played(Shape.of(4, 2), LOAD_X, "{'c':'permute','o':2,'a':1,'shape':[1,0]}", store(2)))
         .containsExactly(1, 5, 2, 6, 3, 7, 4, 8);
     assertThat(
             played(
@@ -247,9 +234,7 @@ final class PlayerTest {
   void numbers_andChoices_areMadeAsTheirNamesSay() {
     assertThat(
             played(
-                Shape.of(4),
-                "{'c':'arange','o':1,'x':0.5,'y':0.25,'n':4,'dtype':'f32'}",
-                store(1)))
+                Shape.of(4), "{'c':'arange','o':1,'x':0.5,'y':0.25,'n':4,'dtype':'f32'}", store(1)))
         .containsExactly(0.5, 0.75, 1, 1.25);
     String even = "{'c':'rem','o':2,'a':1,'x':2}";
     String isEven = "{'c':'eq','o':3,'a':2,'x':0}";
@@ -358,7 +343,8 @@ final class PlayerTest {
     // what is listed first is done last
     assertThat(
             composite(
-                "'a':1,'b':2", at("kernel", "'e':'add','a':4") + "," + at("output_tile", "'e':'scale','x':2")))
+                "'a':1,'b':2",
+                at("kernel", "'e':'add','a':4") + "," + at("output_tile", "'e':'scale','x':2")))
         .containsExactly(3, 21, 19, 53);
   }
 
@@ -503,12 +489,9 @@ final class PlayerTest {
     refused("{'c':'await_handle','h':4}", "there is no handle 4");
     refused("{'c':'fly','o':2,'a':1}", "c: got \"fly\"" + unknown);
     refused("{'c':'xor','o':2,'a':1,'x':3}", "c: got \"xor\"" + unknown);
+    refused("{'c':'get','o':2,'s':{'t':3,'at':'own'}}", "t: got 3; the kernel was launched with 3");
     refused(
-        "{'c':'get','o':2,'s':{'t':3,'at':'own'}}",
-        "t: got 3; the kernel was launched with 3");
-    refused(
-        "{'c':'get','o':2,'s':{'t':-1,'at':'own'}}",
-        "t: got -1; the kernel was launched with 3");
+        "{'c':'get','o':2,'s':{'t':-1,'at':'own'}}", "t: got -1; the kernel was launched with 3");
     refused("{'c':'get','o':2,'s':{'t':2,'at':'home'}}", "at: got \"home\"" + unknown);
     refused(
         "{'c':'get','o':2,'s':{'t':0,'at':'peer','pe':[0,1]}}",
@@ -523,10 +506,8 @@ final class PlayerTest {
   @Test
   void tape_lineOutOfRange_isRefused() {
     for (int line : new int[] {-1, 2}) {
-      assertThatThrownBy(
-              () ->
-                  CallTape.of(
-                      json("{'lines':['a','b'],'tape':[{'c':'neg','l':%d}]}".formatted(line))))
+      assertThatThrownBy(() ->
+              CallTape.of(json("{'lines':['a','b'],'tape':[{'c':'neg','l':%d}]}".formatted(line))))
           .isInstanceOf(UsageException.class)
           .hasMessage("message: l: got " + line + "; expected a line of 2");
     }
@@ -536,11 +517,11 @@ final class PlayerTest {
   void look_unknown_isRefused() {
     try (Torch torch = open()) {
       List<Tensor> all = tensors(torch, Shape.of(2, 4));
-      Asker author =
-          new Answers(List.of(tape(List.of(LOAD_X), "'run':1,'look':{'at':'stars'}")));
+      Asker author = new Answers(List.of(tape(List.of(LOAD_X), "'run':1,'look':{'at':'stars'}")));
       assertThatThrownBy(
               () -> {
-                torch.launch("k", new TapeKernel(1, all, author), all.get(0), all.get(1), all.get(2));
+                torch.launch(
+                    "k", new TapeKernel(1, all, author), all.get(0), all.get(1), all.get(2));
                 torch.synchronize();
               })
           .hasStackTraceContaining(

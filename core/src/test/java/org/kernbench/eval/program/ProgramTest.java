@@ -136,8 +136,7 @@ final class ProgramTest {
   private Program open(String options, Asker author) throws IOException {
     Path window = Files.write(directory.resolve("window"), new byte[2 * PIECE]);
     Program program = Program.open(json(options), author);
-    program.perform(
-        json("{'op':'window','file':'%s','piece':%d}".formatted(window, PIECE)));
+    program.perform(json("{'op':'window','file':'%s','piece':%d}".formatted(window, PIECE)));
     return program;
   }
 
@@ -245,8 +244,7 @@ final class ProgramTest {
         """);
     try (Program program = open(RING, author)) {
       host(program, "init_group", tensor("x", 4));
-      String launch =
-          "launch,'kernel':1,'name':'k','tensors':[1],'queues':%s".formatted(queues);
+      String launch = "launch,'kernel':1,'name':'k','tensors':[1],'queues':%s".formatted(queues);
       if (queues) {
         host(program, launch, "synchronize");
       } else {
@@ -364,9 +362,7 @@ final class ProgramTest {
     for (Map<String, Object> one : all) {
       assertThat((Long) one.get("end_ps")).isGreaterThan((Long) one.get("start_ps"));
     }
-    return all.stream()
-        .map(one -> one.get("op") + " " + one.get("group"))
-        .toList();
+    return all.stream().map(one -> one.get("op") + " " + one.get("group")).toList();
   }
 
   @Test
@@ -392,9 +388,7 @@ final class ProgramTest {
         Script script = author.ranks.get(rank);
         assertThat(script.given.get(8)).isEqualTo(Map.of("size", 3, "algorithm", "ring"));
         Map<String, Object> group = script.given.get(9);
-        assertThat(group)
-            .containsEntry("member", rank != 1)
-            .containsEntry("ranks", List.of(0, 2));
+        assertThat(group).containsEntry("member", rank != 1).containsEntry("ranks", List.of(0, 2));
         assertThat(group.get("rank").toString())
             .isEqualTo(rank == 0 ? "0" : rank == 2 ? "1" : group.get("rank").toString());
         assertThat(script.reads)
@@ -417,10 +411,8 @@ final class ProgramTest {
         assertThatThrownBy(
                 () -> host(program, "all_reduce,'tensor':1,'reduce':'xor','async':" + async))
             .isInstanceOf(UsageException.class)
-            .hasMessage(
-                "reduce: got \"xor\"; expected one of sum, product, min, max, avg");
-        assertThatThrownBy(
-                () -> host(program, "all_gather,'output':1,'input':8,'async':" + async))
+            .hasMessage("reduce: got \"xor\"; expected one of sum, product, min, max, avg");
+        assertThatThrownBy(() -> host(program, "all_gather,'output':1,'input':8,'async':" + async))
             .isInstanceOf(UsageException.class)
             .hasMessage("message: input: there is no number 8");
       }
