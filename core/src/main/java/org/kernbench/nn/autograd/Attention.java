@@ -117,15 +117,7 @@ final class Attention implements Dependent {
         result.output.shape(),
         List.of(q, k, v),
         (grad, into) -> {
-          Grads g =
-              backward(
-                  q.value(),
-                  kRows,
-                  vRows,
-                  queries,
-                  keys,
-                  result,
-                  grad);
+          Grads g = backward(q.value(), kRows, vRows, queries, keys, result, grad);
           into.give(0, as(q, g.q));
           into.give(1, as(k, g.k));
           into.give(2, as(v, g.v));
@@ -430,13 +422,7 @@ final class Attention implements Dependent {
    * @param result over all keys, not only these
    */
   Grads backward(
-      Tensor q,
-      Tensor k,
-      Tensor v,
-      Positions qAt,
-      Positions kAt,
-      Partial result,
-      Tensor grad) {
+      Tensor q, Tensor k, Tensor v, Positions qAt, Positions kAt, Partial result, Tensor grad) {
     int keys = kAt.count();
     try (HeadRows kRows = keys(k, keys).gathered(compute, graph.name("keys-by-head"), true);
         HeadRows vRows = values(v, keys).gathered(compute, graph.name("values-by-head"), true)) {
@@ -453,8 +439,7 @@ final class Attention implements Dependent {
       Partial result,
       Tensor grad) {
     int n = qAt.count();
-    Tensor inner =
-        compute.empty(graph.name("inner"), result.logSum.shape(), result.logSum.dtype());
+    Tensor inner = compute.empty(graph.name("inner"), result.logSum.shape(), result.logSum.dtype());
     Tiles where =
         new Tiles(
             queries(q, n),

@@ -448,6 +448,11 @@ public final class Graph implements AutoCloseable {
     }
   }
 
+  /** Waits with what the present operation gives an operand; see {@link Tape#join}. */
+  void join(Variable operand, Runnable work) {
+    tape.join(operand, work);
+  }
+
   boolean hasDeferred() {
     return tape.hasDeferred();
   }

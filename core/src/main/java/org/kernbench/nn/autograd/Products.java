@@ -1,10 +1,13 @@
 package org.kernbench.nn.autograd;
 
+import java.util.ArrayList;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import org.kernbench.nn.kernels.Compute;
+import org.kernbench.nn.kernels.Compute.Factors;
 import org.kernbench.nn.kernels.Compute.Matrix;
 import org.kernbench.nn.kernels.Compute.RowArg;
 import org.kernbench.nn.kernels.Ending;
@@ -17,6 +20,9 @@ import org.kernbench.torch.Tensor;
  * what these put off goes on beside other work ({@link Tape}).
  */
 final class Products {
+  /** Outputs of layers of one input that find gradients together are so many times as wide. */
+  private static final int MOST_JOINED = 2;
+
   private final Graph graph;
   private final Compute compute;
 
@@ -24,6 +30,15 @@ final class Products {
   private final Map<Variable, Known> known = new IdentityHashMap<>();
 
   private record Known(Variable x, Tensor y) {}
+
+  /** Linear layers of one input, by input: their weights. */
+  private final Map<Variable, List<Variable>> weightsOf = new IdentityHashMap<>();
+
+  /** What is to be found for the layers of one input that have been asked in a backward pass. */
+  private final Map<Variable, List<Asked>> asked = new IdentityHashMap<>();
+
+  /** Gradients of one layer, from that of its output. */
+  private record Asked(Variable x, Variable w, Matrix dy, Graph.Sink into) {}
 
   Products(Graph graph) {
     this.graph = graph;
@@ -66,10 +81,10 @@ final class Products {
       return; // scaled one by one; or each layer says what is wrong with its own
     }
     Matrix left = matrix(x);
-    if (!compute.sharesOperands(left, matrix(ws.getFirst()).transpose())) {
+    List<Matrix> rights = ws.stream().map(w -> matrix(w).transpose()).toList();
+    if (!compute.makesAtOnce(left, rights, gated ? List.of(x.value()) : List.of())) {
       return;
     }
-    List<Matrix> rights = ws.stream().map(w -> matrix(w).transpose()).toList();
     List<String> names = ws.stream().map(w -> graph.name("matmul")).toList();
     Shape shape = Variable.withLast(x.shape(), ws.getFirst().dim(0));
     Optional<Tensor> active =
@@ -87,43 +102,129 @@ final class Products {
   }
 
   private Variable linear(Variable x, Variable w, boolean beside, Tensor y) {
-    DType type = x.dtype();
+    weightsOf.computeIfAbsent(x, of -> new ArrayList<>()).add(w);
     return graph.record(
         y,
         Variable.withLast(x.shape(), w.dim(0)),
         List.of(x, w),
         (grad, into) -> {
-          Matrix dy = Matrix.of(grad, x.rows(), w.dim(0));
-          if (into.wants(1) && !graph.leavesWeights()) {
-            x.value(); // if its elements are to be made again, that goes on beside dx
-          }
-          boolean late = compute.isPackage();
-          if (into.wants(0)) {
-            // what an earlier product has put off goes on beside the copies for this one
-            Matrix left = late && graph.hasDeferred() ? dy.residing() : dy;
-            Runnable between = late ? graph::runDeferred : () -> {};
-            into.give(0, compute.matmul(graph.name("dx"), left, matrix(w), type, between));
-          }
-          if (into.wants(1)) {
-            Matrix left = dy.residing().transpose();
-            Matrix right = matrix(x).residing();
-            if (late && !graph.leavesWeights()) {
-              compute.copy(graph.name("dw"), left, right, true); // beside dx
-            }
-            graph.defer(beside || late, () -> weightGrad(into, w, left, right));
+          Asked one = new Asked(x, w, Matrix.of(grad, x.rows(), w.dim(0)), into);
+          if (mayJoin(x, into)) {
+            asked.computeIfAbsent(x, of -> new ArrayList<>()).add(one);
+            graph.join(x, () -> together(Objects.requireNonNull(asked.remove(x))));
+          } else {
+            gradients(one, beside);
           }
         });
   }
 
-  /** The gradient of a weight, which is added up in the parameter's memory. */
-  private void weightGrad(Graph.Sink into, Variable w, Matrix a, Matrix b) {
-    if (w instanceof Parameter p) {
-      boolean add = p.grad().isPresent();
-      Tensor to = p.grad().orElseGet(() -> p.startGrad(graph.torch()));
-      compute.matmulInto(graph.name("dw"), a, b, to, add, true);
-    } else {
-      into.give(1, compute.matmul(graph.name("dw"), a, b, w.gradientType()));
+  /**
+   * Whether layers of one input find gradients together: there are several parameters, and all
+   * outputs are not much wider than the input, so that copies of their gradients, which must be
+   * there before, go on beside what was put off.
+   */
+  private boolean mayJoin(Variable x, Graph.Sink into) {
+    List<Variable> ws = weightsOf.getOrDefault(x, List.of());
+    int wide = ws.stream().mapToInt(w -> w.dim(0)).sum();
+    return compute.isPackage()
+        && !graph.leavesWeights()
+        && ws.size() > 1
+        && ws.stream().distinct().count() == ws.size()
+        && ws.stream().allMatch(w -> w instanceof Parameter && Graph.wants(w))
+        && wide <= MOST_JOINED * x.columns()
+        && into.wants(0);
+  }
+
+  /** Gradients of layers of one input: their sum for the input in one launch, of weights in one. */
+  private void together(List<Asked> all) {
+    List<Factors> toInput = all.stream().map(this::toInput).toList();
+    List<Factors> toWeights = all.stream().map(this::toWeight).toList();
+    if (all.size() == 1 || !compute.addsAtOnce(toInput) || !compute.makesInOneLaunch(toWeights)) {
+      all.forEach(one -> gradients(one, true));
+      return;
     }
+    Variable x = all.getFirst().x;
+    x.value(); // if its elements are to be made again, that goes on beside dx
+    Runnable between = besideCopies(all.getFirst());
+    Tensor dx = compute.matmulSum(graph.name("dx"), toInput, x.dtype(), between);
+    all.getFirst().into.give(0, dx);
+    toWeights.forEach(this::copyForWeight);
+    graph.defer(
+        true,
+        () -> {
+          List<Compute.Into> products = new ArrayList<>();
+          for (int i = 0; i < all.size(); i++) {
+            products.add(into((Parameter) all.get(i).w, toWeights.get(i)));
+          }
+          compute.matmulsInto(graph.name("dw"), products);
+        });
+  }
+
+  private Factors toInput(Asked of) {
+    // what an earlier product has put off goes on beside the copies for this one
+    boolean beside = compute.isPackage() && graph.hasDeferred();
+    return new Factors(beside ? of.dy.residing() : of.dy, matrix(of.w));
+  }
+
+  private Factors toWeight(Asked of) {
+    return new Factors(of.dy.residing().transpose(), matrix(of.x).residing());
+  }
+
+  /** What is launched between the copies for the gradient of an input and the product. */
+  private Runnable besideCopies(Asked of) {
+    if (!graph.hasDeferred()) {
+      return () -> {};
+    }
+    return () -> {
+      if (!graph.leavesWeights()) {
+        compute.copyRight(graph.name("dw"), toWeight(of));
+      }
+      graph.runDeferred();
+    };
+  }
+
+  private void copyForWeight(Factors of) {
+    compute.copyLeft(graph.name("dw"), of);
+    compute.copyRight(graph.name("dw"), of);
+  }
+
+  private void gradients(Asked of, boolean beside) {
+    boolean wantsWeight = of.into.wants(1);
+    if (wantsWeight && !graph.leavesWeights()) {
+      of.x.value(); // if its elements are to be made again, that goes on beside dx
+    }
+    boolean late = compute.isPackage();
+    if (of.into.wants(0)) {
+      Factors factors = toInput(of);
+      Runnable between = () -> {};
+      if (late) {
+        between = wantsWeight ? besideCopies(of) : graph::runDeferred;
+      }
+      of.into.give(
+          0, compute.matmul(graph.name("dx"), factors.a(), factors.b(), of.x.dtype(), between));
+    }
+    if (wantsWeight) {
+      Factors factors = toWeight(of);
+      if (late && !graph.leavesWeights()) {
+        copyForWeight(factors); // beside dx
+      }
+      graph.defer(beside || late, () -> weightGrad(of.into, of.w, factors));
+    }
+  }
+
+  /** The gradient of a weight, which is added up in the parameter's memory. */
+  private void weightGrad(Graph.Sink into, Variable w, Factors of) {
+    if (w instanceof Parameter p) {
+      Compute.Into to = into(p, of);
+      compute.matmulInto(graph.name("dw"), of.a(), of.b(), to.c(), to.add(), true);
+    } else {
+      into.give(1, compute.matmul(graph.name("dw"), of.a(), of.b(), w.gradientType()));
+    }
+  }
+
+  private Compute.Into into(Parameter p, Factors of) {
+    boolean add = p.grad().isPresent();
+    return new Compute.Into(of, p.grad().orElseGet(() -> p.startGrad(graph.torch())), add);
   }
 
   Variable matmul(Variable a, Variable b) {

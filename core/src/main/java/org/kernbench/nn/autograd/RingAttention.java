@@ -138,12 +138,7 @@ public final class RingAttention {
     private final Partial result;
     private final Tensor grad;
 
-    Backward(
-        Attention attention,
-        Tensor q,
-        Positions queries,
-        Partial result,
-        Tensor grad) {
+    Backward(Attention attention, Tensor q, Positions queries, Partial result, Tensor grad) {
       this.attention = attention;
       this.q = q;
       this.queries = queries;
@@ -188,8 +183,7 @@ public final class RingAttention {
     }
 
     private Grads share(Pair held, int step) {
-      return attention.backward(
-          q, held.k, held.v, queries, keys(attention, step), result, grad);
+      return attention.backward(q, held.k, held.v, queries, keys(attention, step), result, grad);
     }
   }
 

@@ -2,6 +2,7 @@ package org.kernbench.nn.autograd;
 
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Deque;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
@@ -9,7 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
-import org.jspecify.annotations.Nullable;
+import java.util.stream.Stream;
 import org.kernbench.torch.Tensor;
 
 /**
@@ -19,6 +20,9 @@ import org.kernbench.torch.Tensor;
  * <p>Gradients of weights may be put off until a collective has been handed to the device, so that
  * they are computed beside it. A parameter's gradient is complete when all operations that use the
  * parameter have been asked, and what they put off is done.
+ *
+ * <p>Operations on one value may {@linkplain #join wait for each other}, so that what they give it
+ * is made at once.
  */
 final class Tape {
   private final Graph graph;
@@ -28,13 +32,18 @@ final class Tape {
   private final Map<Parameter, Integer> uses = new IdentityHashMap<>();
   private final Map<Variable, Tensor> found = new LinkedHashMap<>(); // by identity, in order
   private Consumer<Parameter> whenComplete = p -> {};
-  private @Nullable Node current;
+
+  /** What operations on a value do together, when all of these have been asked. */
+  private final Map<Variable, Late> joined = new LinkedHashMap<>();
+
+  /** Those that are asked now. */
+  private List<Node> current = List.of();
 
   /** An operation: where in the model, what it made of what, and how gradients flow back. */
   record Node(String path, Variable result, List<Variable> operands, Graph.Backward backward) {}
 
-  /** Something put off. */
-  private record Late(Node node, Runnable work) {}
+  /** Something put off, of some operations. */
+  private record Late(List<Node> nodes, Runnable work) {}
 
   Tape(Graph graph) {
     this.graph = graph;
@@ -55,20 +64,51 @@ final class Tape {
     accumulate(result, grad);
     for (int i = nodes.size() - 1; i >= 0; i--) {
       Node node = nodes.get(i);
+      runJoined(node.result);
       Tensor own = found.remove(node.result);
+      current = List.of(node);
       if (own != null) {
-        current = node;
         addUp(node.result, own);
         graph.at(place(node), () -> node.backward.run(own, sink(node)));
       }
-      if (!isLast(late, node) && !isLast(putOff, node)) {
-        done(node);
-      }
+      settle();
     }
+    List.copyOf(joined.keySet()).forEach(this::runJoined); // what no operation has made
     runDeferred();
-    found.forEach(this::addUp); // what no operation has made
+    found.forEach(this::addUp); // as well
     found.clear();
-    current = null;
+    current = List.of();
+  }
+
+  /**
+   * Makes the present operation wait until all operations on one of its operands have been asked.
+   *
+   * @param work of all that wait, named after the last of them; that of the first is done
+   */
+  void join(Variable operand, Runnable work) {
+    joined.computeIfAbsent(operand, v -> new Late(new ArrayList<>(), work)).nodes.addAll(current);
+  }
+
+  private void runJoined(Variable operand) {
+    Late all = joined.remove(operand);
+    if (all != null) {
+      current = all.nodes;
+      graph.at(place(all.nodes.getLast()), all.work);
+      settle();
+    }
+  }
+
+  /** Those that are asked now are done, unless they wait or have put something off. */
+  private void settle() {
+    List<Node> all = current;
+    current = List.of();
+    all.stream().filter(node -> !waits(node)).forEach(this::done);
+  }
+
+  private boolean waits(Node node) {
+    return Stream.of(late, putOff, joined.values())
+        .flatMap(Collection::stream)
+        .anyMatch(one -> one.nodes.contains(node));
   }
 
   /** Who is told of complete gradients in this pass. */
@@ -101,7 +141,7 @@ final class Tape {
 
   /** Puts work of the present operation off until {@link #runDeferred}. */
   void defer(Runnable work) {
-    if (current == null) {
+    if (current.isEmpty()) {
       throw new IllegalStateException("bug: nothing goes backwards");
     }
     late.addLast(new Late(current, work));
@@ -112,10 +152,6 @@ final class Tape {
     return !late.isEmpty();
   }
 
-  private static boolean isLast(Deque<Late> works, Node node) {
-    return !works.isEmpty() && works.getLast().node == node;
-  }
-
   /** Does what was put off. */
   void runDeferred() {
     run(late);
@@ -123,7 +159,7 @@ final class Tape {
 
   /** Leaves work of the present operation until {@link #runPutOff}. */
   void putOff(Runnable work) {
-    if (current == null) {
+    if (current.isEmpty()) {
       throw new IllegalStateException("bug: nothing goes backwards");
     }
     putOff.addLast(new Late(current, work));
@@ -137,9 +173,11 @@ final class Tape {
   private void run(Deque<Late> works) {
     while (!works.isEmpty()) {
       Late next = works.removeFirst();
-      graph.at(place(next.node), next.work);
-      if (works.isEmpty() || works.getFirst().node != next.node) {
-        done(next.node);
+      graph.at(place(next.nodes.getLast()), next.work);
+      for (Node node : next.nodes) {
+        if (!current.contains(node) && !waits(node)) {
+          done(node);
+        }
       }
     }
   }
@@ -164,7 +202,8 @@ final class Tape {
     putOff.clear();
     uses.clear();
     found.clear();
-    current = null;
+    joined.clear();
+    current = List.of();
   }
 
   private Graph.Sink sink(Node node) {

@@ -8,9 +8,11 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
 import org.kernbench.device.Launch;
 import org.kernbench.device.Mode;
 import org.kernbench.machine.Machine;
@@ -433,19 +435,98 @@ public final class Compute implements Dependent {
     }
     Tensor c = empty(name, Shape.of(m, n), out);
     Product product = new Product(this, name, a, b, c, false, false);
-    product.copy();
-    beside.run();
-    product.launch();
+    launch(product, beside);
     return c;
   }
 
-  /** Whether PEs of a product share copies of operands, so that it can be made with others. */
-  public boolean sharesOperands(Matrix a, Matrix b) {
-    return new Product(this, "shared", a, b, a.tensor(), false, false).sharesOperands();
+  private static void launch(Product product, Runnable beside) {
+    product.copyLeft();
+    product.copyRight();
+    beside.run();
+    product.launch();
   }
 
   /**
-   * Products of one left operand that {@linkplain #sharesOperands share operands}, in one launch,
+   * Whether products of one left operand are made {@linkplain #matmuls at once}: their PEs share
+   * copies of operands, and have room for all of these and for tiles of all that are as large as
+   * those of one.
+   *
+   * @param bs right operands, all of one shape
+   * @param results of an ending
+   */
+  public boolean makesAtOnce(Matrix a, List<Matrix> bs, List<Tensor> results) {
+    Product one = product(new Factors(a, bs.getFirst()), false);
+    List<Matrix> copied = new ArrayList<>(bs);
+    copied.add(a);
+    results.forEach(of -> copied.add(Matrix.of(of, a.height(), bs.getFirst().width())));
+    return one.sharesOperands()
+        && panels.holds(copied)
+        && fits(() -> {
+          List<Tensor> made = bs.stream().map(Matrix::tensor).toList();
+          Ending ending = new Ending(results, x -> x);
+          return Product.together(this, "at once", a, bs, made, Optional.of(ending))
+              .hasTilesOf(one);
+        });
+  }
+
+  private static boolean fits(BooleanSupplier plan) {
+    try {
+      return plan.getAsBoolean();
+    } catch (TcmException tooSmall) {
+      return false;
+    }
+  }
+
+  /** A product for its plan. */
+  private Product product(Factors of, boolean likeParameter) {
+    return new Product(this, "plan", of.a, of.b, of.a.tensor, false, likeParameter);
+  }
+
+  /** Operands of a product. */
+  public record Factors(Matrix a, Matrix b) {}
+
+  /**
+   * Whether {@link #matmulSum} makes all products of a sum in one launch: their PEs share copies of
+   * operands, and have room for all of these and for tiles as large as those of one product.
+   */
+  public boolean addsAtOnce(List<Factors> sum) {
+    Product one = product(sum.getFirst(), false);
+    return sum.stream().allMatch(of -> product(of, false).sharesOperands())
+        && holds(sum)
+        && fits(
+            () -> Product.sum(this, "sum", terms(sum), sum.getFirst().a.tensor).hasTilesOf(one));
+  }
+
+  /** Whether {@link #matmulsInto} makes all products in one launch. */
+  public boolean makesInOneLaunch(List<Factors> products) {
+    return products.stream().allMatch(of -> product(of, true).sharesOperands()) && holds(products);
+  }
+
+  private boolean holds(List<Factors> products) {
+    List<Matrix> operands =
+        products.stream().flatMap(of -> Stream.of(of.a, of.b)).distinct().toList();
+    return panels.holds(operands);
+  }
+
+  private static List<Product.Term> terms(List<Factors> sum) {
+    return sum.stream().map(of -> new Product.Term(of.a, List.of(of.b))).toList();
+  }
+
+  /**
+   * The sum of products that are {@linkplain #addsAtOnce made in one launch}, with the bits of one
+   * after the other, each rounded and added to those before.
+   *
+   * @param beside is launched between the copies of operands and the product
+   */
+  public Tensor matmulSum(String name, List<Factors> sum, DType out, Runnable beside) {
+    Factors first = sum.getFirst();
+    Tensor c = empty(name, Shape.of(first.a.height(), first.b.width()), out);
+    launch(Product.sum(this, name, terms(sum), c), beside);
+    return c;
+  }
+
+  /**
+   * Products of one left operand that are {@linkplain #makesAtOnce made at once}, in one launch,
    * and what is made of them tile by tile, with copies of that for the products that follow.
    *
    * @param names of the products; the first is that of the launch
@@ -459,12 +540,9 @@ public final class Compute implements Dependent {
       Shape shape,
       DType out,
       Optional<Ending> ending) {
-    List<Product.Output> outputs = new ArrayList<>();
-    for (int i = 0; i < bs.size(); i++) {
-      outputs.add(new Product.Output(bs.get(i), empty(names.get(i), shape, out)));
-    }
-    Product.together(this, names.getFirst(), a, outputs, ending).launch();
-    return outputs.stream().map(Product.Output::c).toList();
+    List<Tensor> results = names.stream().map(name -> empty(name, shape, out)).toList();
+    Product.together(this, names.getFirst(), a, bs, results, ending).launch();
+    return results;
   }
 
   /**
@@ -486,9 +564,30 @@ public final class Compute implements Dependent {
     new Product(this, name, a, b, c, add, likeParameter).launch();
   }
 
-  /** Makes copies of the operands of such a product, in so far as they are not there. */
-  public void copy(String name, Matrix a, Matrix b, boolean likeParameter) {
-    new Product(this, name, a, b, a.tensor(), false, likeParameter).copy();
+  /**
+   * A product into a tensor that exists and may lie as a {@link #parameter} does.
+   *
+   * @param add whether the product is added to what is there
+   */
+  public record Into(Factors of, Tensor c, boolean add) {}
+
+  /** Products that are {@linkplain #makesInOneLaunch made in one launch}. */
+  public void matmulsInto(String name, List<Into> products) {
+    Product.launch(name, products.stream().map(p -> product(name, p)).toList());
+  }
+
+  private Product product(String name, Into p) {
+    return new Product(this, name, p.of.a, p.of.b, p.c, p.add, true);
+  }
+
+  /** Makes copies of the left operand of such a product, if they are not there. */
+  public void copyLeft(String name, Factors of) {
+    product(name, new Into(of, of.a.tensor, false)).copyLeft();
+  }
+
+  /** As {@link #copyLeft}, of the right operand. */
+  public void copyRight(String name, Factors of) {
+    product(name, new Into(of, of.a.tensor, false)).copyRight();
   }
 
   /**

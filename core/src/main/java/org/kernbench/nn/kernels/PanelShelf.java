@@ -2,6 +2,7 @@ package org.kernbench.nn.kernels;
 
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.List;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.nn.kernels.Compute.Matrix;
@@ -68,14 +69,24 @@ final class PanelShelf {
     return made;
   }
 
+  /** Whether copies of so many operands can be there at once. */
+  boolean holds(List<Matrix> operands) {
+    int copies = Math.max(compute.mesh().axes().get(0).size(), compute.mesh().axes().get(1).size());
+    long bytes = Compute.bytes(operands.stream().map(Matrix::tensor).toList());
+    return operands.size() <= PANELS_KEPT && bytes * copies / compute.places() <= mostBytes();
+  }
+
+  private long mostBytes() {
+    return compute.torch().machine().hbm().sizeBytes() / PANELS_SHARE;
+  }
+
   private void keep(Panels made) {
     panels.addLast(made);
     panelBytes += made.bytesOnEach();
     if (panels.stream().filter(Panels::isTransposed).count() > PANELS_KEPT) {
       dropFirst(Panels::isTransposed);
     }
-    while (panels.size() > 2
-        && panelBytes > compute.torch().machine().hbm().sizeBytes() / PANELS_SHARE) {
+    while (panels.size() > 2 && panelBytes > mostBytes()) {
       dropFirst(p -> true);
     }
   }

@@ -88,6 +88,11 @@ final class Panels implements Product.Operand, Dependent, KeptCopies.Kept {
     return transposed;
   }
 
+  /** Elements of each row of the operand. */
+  int k() {
+    return k;
+  }
+
   /** Memory that they take on each PE, about. */
   long bytesOnEach() {
     return copies.bytesOnEach();

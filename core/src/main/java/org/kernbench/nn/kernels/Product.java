@@ -33,6 +33,10 @@ import org.kernbench.torch.placement.Mesh;
  * cubes of a row make the same rows of the result and those of a column the same columns: operands
  * are first {@linkplain Panels copied} into each cube that needs them, once, and the PEs of a cube
  * read them there. Without that, every PE would draw its operands through the links between cubes.
+ *
+ * <p>Products can be made in one launch: with one left operand, tile by tile ({@link #together});
+ * the sum of several ({@link #sum}); or one after the other on each PE ({@link #launch(String,
+ * List)}), so that no PE waits at the end of each.
  */
 final class Product implements Dependent {
   /** Steps of a block after each of which it does a part of the ending of the block before. */
@@ -40,11 +44,17 @@ final class Product implements Dependent {
 
   private final Compute compute;
   private final String name;
-  private final Matrix a;
-  private final Matrix b;
 
-  /** Right operands, all of one shape, and what becomes of each; one but for {@link #together}. */
-  private final List<Output> outputs;
+  /** Rows and columns of each result. */
+  private final int m;
+
+  private final int n;
+
+  /** What is multiplied, and added up; one but for {@link #sum}. */
+  private final List<Term> terms;
+
+  /** One for each right operand of a term. */
+  private final List<Tensor> results;
 
   private final boolean add;
   private final List<Tensor> factors;
@@ -59,8 +69,12 @@ final class Product implements Dependent {
   /** What becomes of tiles beside being stored. */
   private final Optional<Ending> ending;
 
-  /** A right operand and the product with it. */
-  record Output(Matrix b, Tensor c) {}
+  /**
+   * A left operand and right ones, all of one shape.
+   *
+   * @param bs one but for {@link #together}
+   */
+  record Term(Matrix a, List<Matrix> bs) {}
 
   /**
    * A product.
@@ -86,20 +100,44 @@ final class Product implements Dependent {
       boolean add,
       boolean turned,
       List<Tensor> factors) {
-    this(compute, name, a, List.of(new Output(b, c)), add, turned, factors, Optional.empty());
+    this(
+        compute,
+        name,
+        List.of(new Term(a, List.of(b))),
+        List.of(c),
+        add,
+        turned,
+        factors,
+        Optional.empty());
   }
 
   /** Several products of one left operand, whose tiles at the same place are made at once. */
   static Product together(
-      Compute compute, String name, Matrix a, List<Output> outputs, Optional<Ending> ending) {
-    return new Product(compute, name, a, outputs, false, false, List.of(), ending);
+      Compute compute,
+      String name,
+      Matrix a,
+      List<Matrix> bs,
+      List<Tensor> results,
+      Optional<Ending> ending) {
+    Term all = new Term(a, bs);
+    return new Product(compute, name, List.of(all), results, false, false, List.of(), ending);
+  }
+
+  /**
+   * A sum of products, each of them and each sum rounded to the type of the result, as if they were
+   * stored one after the other and added.
+   *
+   * @param terms with one right operand each
+   */
+  static Product sum(Compute compute, String name, List<Term> terms, Tensor c) {
+    return new Product(compute, name, terms, List.of(c), false, false, List.of(), Optional.empty());
   }
 
   private Product(
       Compute compute,
       String name,
-      Matrix a,
-      List<Output> outputs,
+      List<Term> terms,
+      List<Tensor> results,
       boolean add,
       boolean turned,
       List<Tensor> factors,
@@ -109,9 +147,11 @@ final class Product implements Dependent {
     this.ending = ending;
     this.compute = compute;
     this.name = name;
-    this.a = a;
-    this.outputs = List.copyOf(outputs);
-    this.b = outputs.getFirst().b;
+    this.terms = List.copyOf(terms);
+    this.results = List.copyOf(results);
+    Matrix a = terms.getFirst().a;
+    this.m = a.height();
+    this.n = terms.getFirst().bs.getFirst().width();
     this.add = add;
     GemmSpec gemm = compute.torch().machine().pe().gemm();
     Mesh mesh = compute.mesh();
@@ -121,54 +161,46 @@ final class Product implements Dependent {
     boolean fine = compute.isPackage() && tiles(whole, wholeN) < mesh.size();
     int tileM = fine ? Math.min(whole, gemm.rows()) : whole;
     int tileN = fine ? Math.min(wholeN, gemm.columns()) : wholeN;
-    int high = mesh.axes().get(0).size();
-    int wide = mesh.axes().get(1).size();
+    int down = mesh.axes().get(0).size();
+    int across = mesh.axes().get(1).size();
     TileGrid.Places cubes =
-        turned ? new TileGrid.Places(wide, high) : new TileGrid.Places(high, wide);
+        turned ? new TileGrid.Places(across, down) : new TileGrid.Places(down, across);
     int pes = mesh.axes().get(2).size();
     this.panels = cubes.count() > 1 && tiles(tileM, tileN) >= mesh.size();
     this.plan =
         ProductPlan.of(
             compute,
             new ProductPlan.Sizes(
-                a.height(),
-                b.width(),
-                a.width(),
+                m,
+                n,
+                terms.stream().mapToInt(term -> term.a.width()).max().orElse(0),
                 a.tensor().dtype(),
-                outputs.size(),
-                ending.map(e -> e.results().size()).orElse(0)),
+                results.size(),
+                ending.map(e -> e.results().size()).orElse(0),
+                terms.size() > 1),
             tileM,
             tileN,
-            (m, n) ->
+            (high, wide) ->
                 panels
-                    ? TileGrid.of(a.height(), b.width(), m, n, cubes, pes)
-                    : TileGrid.of(a.height(), b.width(), m, n, mesh.size()));
+                    ? TileGrid.of(m, n, high, wide, cubes, pes)
+                    : TileGrid.of(m, n, high, wide, mesh.size()));
     this.grid = plan.grid();
   }
 
   @Override
   public List<Object> dependsOn() {
-    return panels // which are captured apart, and may outlive the operands
-        ? List.of(
-            compute,
-            a.dependsOnShape(),
-            b.dependsOnShape(),
-            results(),
-            add,
-            grid,
-            turned,
-            factors,
-            ending,
-            ahead)
-        : List.of(compute, a.dependsOn(), b.dependsOn(), results(), add, grid, factors);
+    List<Object> operands = new ArrayList<>();
+    for (Term term : terms) {
+      for (Matrix b : term.bs) { // copies of operands are captured apart, and may outlive these
+        operands.add(panels ? term.a.dependsOnShape() : term.a.dependsOn());
+        operands.add(panels ? b.dependsOnShape() : b.dependsOn());
+      }
+    }
+    return List.of(compute, operands, results, add, grid, panels, turned, factors, ending, ahead);
   }
 
   private long tiles(int tileM, int tileN) {
-    return (long) Math.ceilDiv(a.height(), tileM) * Math.ceilDiv(b.width(), tileN);
-  }
-
-  private List<Tensor> results() {
-    return outputs.stream().map(Output::c).toList();
+    return (long) Math.ceilDiv(m, tileM) * Math.ceilDiv(n, tileN);
   }
 
   /** Whether cubes have copies of operands. */
@@ -176,68 +208,175 @@ final class Product implements Dependent {
     return panels;
   }
 
-  /** Makes copies of operands, if the product reads any, in so far as they are not there. */
-  void copy() {
-    if (panels && a.height() > 0 && b.width() > 0) {
-      left();
-      rights();
+  /** Whether it is made of tiles as large as those of another, as many at once. */
+  boolean hasTilesOf(Product other) {
+    return grid.tileM() == other.grid.tileM()
+        && grid.tileN() == other.grid.tileN()
+        && plan.down() == other.plan.down();
+  }
+
+  private boolean isEmpty() {
+    return m == 0 || n == 0;
+  }
+
+  /** Makes copies of left operands, if the product reads any, in so far as they are not there. */
+  void copyLeft() {
+    if (panels && !isEmpty()) {
+      terms.forEach(this::left);
     }
   }
 
-  private Panels left() {
-    return compute.panels().get(name + "-left", a, grid.tileM(), !turned);
+  /** As {@link #copyLeft}, of right operands. */
+  void copyRight() {
+    if (panels && !isEmpty()) {
+      terms.forEach(this::rights);
+    }
   }
 
-  private List<Panels> rights() {
-    return outputs.stream()
-        .map(to -> compute.panels().get(name + "-right", to.b.transpose(), grid.tileN(), turned))
+  private Panels left(Term term) {
+    return compute.panels().get(name + "-left", term.a, grid.tileM(), !turned);
+  }
+
+  private List<Panels> rights(Term term) {
+    return term.bs.stream()
+        .map(b -> compute.panels().get(name + "-right", b.transpose(), grid.tileN(), turned))
         .toList();
   }
 
-  void launch() {
-    if (a.height() == 0 || b.width() == 0) {
-      return;
+  /** Copies of the operands of a term. */
+  private record Shared(Panels left, List<Panels> rights) implements Dependent {
+    boolean isClosed() {
+      return left.isClosed() || rights.stream().anyMatch(Panels::isClosed);
     }
-    int rate = compute.torch().machine().pe().gemm().rate(a.tensor().dtype().isF8());
-    compute.countFlops(name, 2.0 * a.height() * b.width() * a.width() * outputs.size() / rate);
-    if (!panels) {
-      compute.deal(
-          name,
-          grid.places(),
-          results(),
-          Stream.concat(Stream.of(a.tensor(), b.tensor()), factors.stream()).toList(),
-          (tl, place, places) -> run(tl, a::load, List.of(b::load), grid.tilesOf(0, place), 0));
-      return;
+
+    Stream<Panels> all() {
+      return Stream.concat(Stream.of(left), rights.stream());
     }
-    Panels left = left();
-    List<Panels> rights = rights();
-    while (left.isClosed()) { // for the others' room; from then on no copy is given back
-      left = left();
+
+    Factors factors() {
+      return new Factors(left.k(), left, rights.stream().map(Panels::across).toList());
     }
-    launch(left, rights);
+
+    @Override
+    public List<Object> dependsOn() {
+      return List.of(left, rights);
+    }
   }
 
-  private void launch(Panels left, List<Panels> rights) {
-    int pes = compute.mesh().axes().get(2).size();
-    List<Tensor> written = new ArrayList<>(results());
-    for (Tensor result : ending.map(Ending::results).orElse(List.of())) {
-      Matrix of = Matrix.of(result, a.height(), b.width());
-      ahead.add(compute.panels().ahead(result.name() + "-left", of, grid.tileM(), true));
-      written.add(result);
+  private Shared shared(Term term) {
+    return new Shared(left(term), rights(term));
+  }
+
+  /** Where the operands of a term are read, along k. */
+  private record Factors(int k, Operand left, List<Operand> rights) {}
+
+  void launch() {
+    if (isEmpty() || panels) {
+      launch(name, List.of(this));
+      return;
     }
-    List<Copies> read = new ArrayList<>(List.of(left.copies()));
-    rights.forEach(right -> read.add(right.copies()));
+    countFlops(name);
+    List<Tensor> read = new ArrayList<>(factors);
+    for (Term term : terms) {
+      read.add(term.a.tensor());
+      term.bs.forEach(b -> read.add(b.tensor()));
+    }
+    compute.deal(
+        name,
+        grid.places(),
+        results,
+        read,
+        (tl, place, places) -> run(tl, lying(), grid.tilesOf(0, place), 0));
+  }
+
+  private List<Factors> lying() {
+    return terms.stream()
+        .map(term ->
+            new Factors(
+                term.a.width(), term.a::load, term.bs.stream().<Operand>map(b -> b::load).toList()))
+        .toList();
+  }
+
+  private void countFlops(String launch) {
+    int rate = compute.torch().machine().pe().gemm().rate(type().isF8());
+    for (Term term : terms) {
+      compute.countFlops(launch, 2.0 * m * n * term.a.width() * term.bs.size() / rate);
+    }
+  }
+
+  private DType type() {
+    return terms.getFirst().a.tensor().dtype();
+  }
+
+  /**
+   * Makes products that {@linkplain #sharesOperands share operands} in one launch, one after the
+   * other on each PE.
+   *
+   * @param products none of which needs what another makes
+   */
+  static void launch(String name, List<Product> products) {
+    List<Product> some = products.stream().filter(p -> !p.isEmpty()).toList();
+    if (some.isEmpty()) {
+      return;
+    }
+    List<Ready> ready = some.stream().map(Product::ready).toList();
+    while (ready.stream().anyMatch(Ready::isClosed)) { // for the others' room
+      ready = some.stream().map(Product::ready).toList();
+    }
+    List<Ready> all = ready; // from now on no copy is given back
+    some.forEach(p -> p.countFlops(name));
+    List<Tensor> written = new ArrayList<>();
+    List<Copies> ahead = new ArrayList<>();
+    List<Tensor> factors = new ArrayList<>();
+    List<Copies> read = new ArrayList<>();
+    for (Ready one : all) {
+      one.product.makeRoomAhead();
+      written.addAll(one.product.results);
+      one.product.ending.ifPresent(e -> written.addAll(e.results()));
+      one.product.ahead.forEach(p -> ahead.add(p.copies()));
+      factors.addAll(one.product.factors);
+      one.shared.stream().flatMap(Shared::all).map(Panels::copies).forEach(read::add);
+    }
+    Compute compute = some.getFirst().compute;
     compute.dealLong(
         name,
-        new Compute.Touched(written, ahead.stream().map(Panels::copies).toList()),
-        new Compute.Touched(factors, read),
-        (tl, place, places) -> {
-          if (place % pes < grid.inner().count()) {
-            Rectangle tiles = grid.tilesOf(group(place / pes), place % pes);
-            List<Operand> across = rights.stream().map(Panels::across).toList();
-            run(tl, left, across, tiles, (double) compute.turn(tl) / places);
-          }
-        });
+        new Compute.Touched(written, ahead),
+        new Compute.Touched(factors, read.stream().distinct().toList()),
+        (tl, place, places) -> all.forEach(one -> one.product.run(tl, one.shared, place)));
+  }
+
+  /** A product whose operands are copied. */
+  private record Ready(Product product, List<Shared> shared) implements Dependent {
+    boolean isClosed() {
+      return shared.stream().anyMatch(Shared::isClosed);
+    }
+
+    @Override
+    public List<Object> dependsOn() {
+      return List.of(product, shared);
+    }
+  }
+
+  private Ready ready() {
+    return new Ready(this, terms.stream().map(this::shared).toList());
+  }
+
+  private void makeRoomAhead() {
+    for (Tensor result : ending.map(Ending::results).orElse(List.of())) {
+      Matrix of = Matrix.of(result, m, n);
+      ahead.add(compute.panels().ahead(result.name() + "-left", of, grid.tileM(), true));
+    }
+  }
+
+  private void run(Tl tl, List<Shared> shared, int place) {
+    int pes = compute.mesh().axes().get(2).size();
+    if (place % pes < grid.inner().count()) {
+      Rectangle tiles = grid.tilesOf(group(place / pes), place % pes);
+      int down = Math.ceilDiv(tiles.rows().count(), plan.down());
+      int across = Math.ceilDiv(tiles.columns().count(), plan.across());
+      int first = grid.firstBlock(place % pes, down, across);
+      run(tl, shared.stream().map(Shared::factors).toList(), tiles, first);
+    }
   }
 
   /** The group of the grid that a cube is. */
@@ -252,20 +391,13 @@ final class Product implements Dependent {
     Value load(Tl tl, int row, int height, int column, int width);
   }
 
-  /**
-   * PEs with the same rows or columns would read the same memory, and write it, at the same time if
-   * all began with their first blocks: so they begin at different ones.
-   *
-   * @param start the share of its blocks that the PE does last
-   */
-  private void run(Tl tl, Operand left, List<Operand> rights, Rectangle tiles, double start) {
+  private void run(Tl tl, List<Factors> summands, Rectangle tiles, int first) {
     List<Rectangle> blocks = TileGrid.blocks(tiles, plan.down(), plan.across());
-    int first = (int) (start * blocks.size());
     Deque<Runnable> rest = new ArrayDeque<>();
     try (Scope all = tl.scope()) {
       for (int i = 0; i < blocks.size(); i++) {
         Rectangle block = blocks.get((first + i) % blocks.size());
-        new Block(tl, left, rights, tiles, block, rest).run();
+        new Block(tl, summands, tiles, block, rest).run();
       }
       rest.forEach(Runnable::run);
     }
@@ -282,11 +414,10 @@ final class Product implements Dependent {
   /** Some tiles of one PE, made at once. */
   private final class Block {
     private final Tl tl;
-    private final Operand left;
-    private final List<Operand> rights;
+    private final List<Factors> summands;
     private final List<Range> rows;
     private final List<Columns> columns;
-    private final Optional<ComputeOp.Whole> whole;
+    private final Rectangle all;
 
     /** What is left of endings: beside the next block, so that its first loads do not wait. */
     private final Deque<Runnable> rest;
@@ -295,34 +426,30 @@ final class Product implements Dependent {
      * @param all tiles that the PE makes in this product, which its multiprocessors share out
      * @param tiles of these, those of this block
      */
-    Block(
-        Tl tl,
-        Operand left,
-        List<Operand> rights,
-        Rectangle all,
-        Rectangle tiles,
-        Deque<Runnable> rest) {
+    Block(Tl tl, List<Factors> summands, Rectangle all, Rectangle tiles, Deque<Runnable> rest) {
       this.rest = rest;
       this.tl = tl;
-      this.left = left;
-      this.rights = rights;
-      this.rows = extents(tiles.rows(), grid.tileM(), a.height());
+      this.summands = summands;
+      this.all = all;
+      this.rows = extents(tiles.rows(), grid.tileM(), m);
       this.columns = new ArrayList<>();
-      for (Range range : extents(tiles.columns(), grid.tileN(), b.width())) {
-        for (int i = 0; i < rights.size(); i++) {
+      for (Range range : extents(tiles.columns(), grid.tileN(), n)) {
+        for (int i = 0; i < results.size(); i++) {
           columns.add(new Columns(i, range));
         }
       }
+    }
+
+    private Optional<ComputeOp.Whole> whole(int k) {
       boolean waves = compute.torch().machine().pe().gemm().mode() == GemmMode.WAVES;
-      this.whole =
-          waves && a.width() > 0
-              ? Optional.of(
-                  new ComputeOp.Whole(
-                      extent(all.rows(), grid.tileM(), a.height()),
-                      extent(all.columns(), grid.tileN(), b.width()) * rights.size(),
-                      a.width(),
-                      1))
-              : Optional.empty();
+      return waves && k > 0
+          ? Optional.of(
+              new ComputeOp.Whole(
+                  extent(all.rows(), grid.tileM(), m),
+                  extent(all.columns(), grid.tileN(), n) * results.size(),
+                  k,
+                  1))
+          : Optional.empty();
     }
 
     /** Rows, or columns, of each tile. */
@@ -335,25 +462,114 @@ final class Product implements Dependent {
     }
 
     void run() {
-      DType in = a.tensor().dtype();
-      int k = a.width();
-      int wider = Math.max(grid.tileM(), grid.tileN());
-      int step = plan.step();
-      boolean begun = (add && factors.isEmpty()) || whole.isPresent() || k == 0;
-      List<@Nullable Value> sums = new ArrayList<>();
-      for (Range r : rows) {
-        for (Columns s : columns) {
-          sums.add(begun ? start(r, s) : null);
-        }
+      List<Value> before = List.of();
+      for (int i = 0; i < summands.size(); i++) {
+        before = new Part(summands.get(i), before, i == summands.size() - 1).run();
       }
-      int last = Math.max(0, Math.ceilDiv(k, step) - lastSteps(step * wider * in.sizeBytes()));
-      for (int l = 0; l < last; l++) {
-        step(sums, l * step, Math.min(step, k - l * step));
-        if (l % STEPS_PER_PART == 0 && !rest.isEmpty()) {
-          rest.removeFirst().run();
-        }
+    }
+
+    /** One term of the sum. */
+    private final class Part {
+      private final Factors of;
+      private final List<Value> before;
+      private final boolean last;
+      private final Optional<ComputeOp.Whole> whole;
+
+      /**
+       * @param before rounded sums of the terms before, one for each tile; none of the first
+       * @param last whether the sum is complete with it
+       */
+      Part(Factors of, List<Value> before, boolean last) {
+        this.of = of;
+        this.before = before;
+        this.last = last;
+        this.whole = whole(of.k);
       }
-      finish(sums, last * step, step);
+
+      /** Gives the rounded sums so far, unless the sum is complete. */
+      List<Value> run() {
+        int k = of.k;
+        int wider = Math.max(grid.tileM(), grid.tileN());
+        int step = plan.step();
+        boolean begun = (add && factors.isEmpty()) || whole.isPresent() || k == 0;
+        List<@Nullable Value> sums = new ArrayList<>();
+        for (Range r : rows) {
+          for (Columns s : columns) {
+            sums.add(begun ? start(r, s) : null);
+          }
+        }
+        int end = Math.ceilDiv(k, step) - lastSteps(step * wider * type().sizeBytes());
+        for (int l = 0; l < end; l++) {
+          step(sums, l * step, Math.min(step, k - l * step));
+          if (l % STEPS_PER_PART == 0 && !rest.isEmpty()) {
+            rest.removeFirst().run();
+          }
+        }
+        return finish(sums, Math.max(0, end) * step, step);
+      }
+
+      /**
+       * The last steps, for one tile after the other: so each is stored while the next ones are
+       * still made.
+       */
+      private List<Value> finish(List<@Nullable Value> sums, int from, int step) {
+        List<Value> soFar = new ArrayList<>();
+        List<Value> together = new ArrayList<>();
+        List<Operands> operands = new ArrayList<>();
+        for (int l = from; l < of.k; l += step) {
+          operands.add(operands(of, l, Math.min(step, of.k - l)));
+        }
+        for (int i = 0; i < sums.size(); i++) {
+          Value sum = sums.get(i);
+          int row = i / columns.size();
+          int column = i % columns.size();
+          for (Operands each : operands) {
+            sum = added(sum, each.lefts.get(row), each.rights.get(column));
+          }
+          Value rounded = rounded(rows.get(row), columns.get(column), Objects.requireNonNull(sum));
+          if (!before.isEmpty()) {
+            rounded = plus(before.get(i), rounded);
+          }
+          if (!last) {
+            soFar.add(rounded);
+            continue;
+          }
+          tl.store(place(rows.get(row), columns.get(column)), rounded);
+          if (ending.isEmpty()) {
+            tl.release(rounded);
+            continue;
+          }
+          together.add(rounded);
+          if (together.size() == results.size()) {
+            Range range = columns.get(column).range;
+            rest.addAll(new End(tl, List.copyOf(together), rows.get(row), range).parts());
+            together.clear();
+          }
+        }
+        operands.forEach(Operands::release);
+        return soFar;
+      }
+
+      private void step(List<@Nullable Value> sums, int l, int d) {
+        Operands each = operands(of, l, d);
+        for (int j = 0; j < columns.size(); j++) {
+          for (int i = 0; i < rows.size(); i++) {
+            int at = i * columns.size() + j;
+            sums.set(at, added(sums.get(at), each.lefts.get(i), each.rights.get(j)));
+          }
+        }
+        each.release();
+      }
+
+      /** A sum and the next products; the first ones need no zeros before them. */
+      private Value added(@Nullable Value sum, Value left, Value right) {
+        if (sum == null) {
+          return tl.dot(left, right, left.dtype().accumulator());
+        }
+        return whole.isPresent()
+            ? tl.dotInPlace(sum, left, right, whole.get())
+            : tl.dotInPlace(sum, left, right);
+      }
     }
 
     /** Steps of which the TCM has room for all operands. */
@@ -361,37 +577,11 @@ final class Product implements Dependent {
       return (int) (plan.lastBytes() / ((rows.size() + columns.size()) * (long) operandBytes));
     }
 
-    /**
-     * The last steps, for one tile after the other: so each is stored while the next ones are still
-     * made.
-     */
-    private void finish(List<@Nullable Value> sums, int from, int step) {
-      int k = a.width();
-      List<Value> together = new ArrayList<>();
-      List<Operands> operands = new ArrayList<>();
-      for (int l = from; l < k; l += step) {
-        operands.add(operands(l, Math.min(step, k - l)));
-      }
-      for (int i = 0; i < sums.size(); i++) {
-        Value sum = sums.get(i);
-        int row = i / columns.size();
-        int column = i % columns.size();
-        for (Operands of : operands) {
-          sum = added(sum, of.lefts.get(row), of.rights.get(column));
-        }
-        Value rounded = rounded(rows.get(row), columns.get(column), Objects.requireNonNull(sum));
-        if (ending.isEmpty()) {
-          tl.release(rounded);
-          continue;
-        }
-        together.add(rounded);
-        if (together.size() == outputs.size()) {
-          Range range = columns.get(column).range;
-          rest.addAll(new End(tl, List.copyOf(together), rows.get(row), range).parts());
-          together.clear();
-        }
-      }
-      operands.forEach(Operands::release);
+    private Value plus(Value before, Value more) {
+      Value sum = before.add(more);
+      tl.release(before);
+      tl.release(more);
+      return sum;
     }
 
     /** All operands of one step. */
@@ -402,24 +592,23 @@ final class Product implements Dependent {
       }
     }
 
-    private Operands operands(int l, int d) {
+    private Operands operands(Factors of, int l, int d) {
       List<Value> lefts = new ArrayList<>();
       for (Range r : rows) {
-        lefts.add(left.load(tl, r.from(), r.to() - r.from(), l, d));
+        lefts.add(of.left.load(tl, r.from(), r.to() - r.from(), l, d));
       }
-      List<Value> of = new ArrayList<>();
+      List<Value> rights = new ArrayList<>();
       for (Columns s : columns) {
-        Range range = s.range;
-        of.add(rights.get(s.output).load(tl, l, d, range.from(), range.to() - range.from()));
+        Operand right = of.rights.get(s.output);
+        rights.add(right.load(tl, l, d, s.range.from(), s.range.to() - s.range.from()));
       }
-      return new Operands(tl, lefts, of);
+      return new Operands(tl, lefts, rights);
     }
 
-    /** Stores a sum, whose room it leaves to the next ones if it is not what is stored. */
+    /** A sum as it is stored, to which it leaves its room if it is another. */
     private Value rounded(Range r, Columns s, Value sum) {
-      DType type = outputs.get(s.output).c.dtype();
+      DType type = results.get(s.output).dtype();
       Value rounded = factors.isEmpty() ? sum.cast(type) : scaled(place(r, s), sum, type);
-      tl.store(place(r, s), rounded);
       if (rounded != sum) {
         tl.release(sum);
       }
@@ -438,7 +627,7 @@ final class Product implements Dependent {
     }
 
     private Value start(Range r, Columns s) {
-      DType kept = a.tensor().dtype().accumulator();
+      DType kept = type().accumulator();
       if (!add || !factors.isEmpty()) {
         return tl.zeros(Shape.of(r.to() - r.from(), s.range.to() - s.range.from()), kept);
       }
@@ -448,33 +637,12 @@ final class Product implements Dependent {
     }
 
     private Slice place(Range r, Columns s) {
-      return Product.this.place(tl, outputs.get(s.output).c, r, s.range);
-    }
-
-    private void step(List<@Nullable Value> sums, int l, int d) {
-      Operands of = operands(l, d);
-      for (int j = 0; j < columns.size(); j++) {
-        for (int i = 0; i < rows.size(); i++) {
-          int at = i * columns.size() + j;
-          sums.set(at, added(sums.get(at), of.lefts.get(i), of.rights.get(j)));
-        }
-      }
-      of.release();
-    }
-
-    /** A sum and the next products; the first ones need no zeros before them. */
-    private Value added(@Nullable Value sum, Value left, Value right) {
-      if (sum == null) {
-        return tl.dot(left, right, left.dtype().accumulator());
-      }
-      return whole.isPresent()
-          ? tl.dotInPlace(sum, left, right, whole.get())
-          : tl.dotInPlace(sum, left, right);
+      return Product.this.place(tl, results.get(s.output), r, s.range);
     }
   }
 
   private Slice place(Tl tl, Tensor of, Range r, Range s) {
-    Shard all = tl.whole(of).as(a.height(), b.width());
+    Shard all = tl.whole(of).as(m, n);
     return all.block(r.from(), r.to() - r.from(), s.from(), s.to() - s.from());
   }
 

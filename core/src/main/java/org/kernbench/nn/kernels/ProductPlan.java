@@ -26,8 +26,9 @@ record ProductPlan(TileGrid grid, int down, int across, int step, long lastBytes
    *
    * @param outputs products of this shape that are made at once
    * @param results of their {@link Ending}
+   * @param adds whether rounded tiles wait for others, to which they are added
    */
-  record Sizes(int m, int n, int k, DType in, int outputs, int results) {}
+  record Sizes(int m, int n, int k, DType in, int outputs, int results, boolean adds) {}
 
   /** Divides tiles of some size over PEs. */
   @FunctionalInterface
@@ -98,11 +99,12 @@ record ProductPlan(TileGrid grid, int down, int across, int step, long lastBytes
             : s.in == s.in.accumulator() ? 0 : tile * s.in.sizeBytes();
     // rounded tiles that wait for their ending, what is made of them and what on the way to it
     long ends = s.results == 0 ? 0 : tile * s.in.sizeBytes() * (tiles + 4L * s.results);
+    long added = s.adds ? tile * s.in.sizeBytes() * (tiles + 1) : 0;
     long one =
         (down * height + (long) across * s.outputs * width)
             * Math.min(step, s.k)
             * s.in.sizeBytes();
-    long rest = room - sums - rounded - ends;
+    long rest = room - sums - rounded - ends - added;
     return new ProductPlan(
         grid, side, acrossMost, step, rest < one ? rest - one : Math.min(room / 2, rest));
   }

@@ -24,6 +24,10 @@ record TileGrid(int m, int n, int tileM, int tileN, Places outer, Places inner) 
 
   /** Consecutive tiles along one axis: the first, and behind the last. */
   record Range(int from, int to) {
+    int count() {
+      return to - from;
+    }
+
     /** The {@code index}-th of {@code parts} as even ones. */
     private Range cut(int index, int parts) {
       int each = (to - from) / parts;
@@ -75,8 +79,30 @@ record TileGrid(int m, int n, int tileM, int tileN, Places outer, Places inner) 
     Range rows = new Range(0, Math.ceilDiv(m, tileM)).cut(group / outer.across, outer.down);
     Range columns = new Range(0, Math.ceilDiv(n, tileN)).cut(group % outer.across, outer.across);
     return new Rectangle(
-        rows.cut(place / inner.across, inner.down),
-        columns.cut(place % inner.across, inner.across));
+        rows.cut(row(place), inner.down), columns.cut(column(place), inner.across));
+  }
+
+  /**
+   * In which row of its group a place is. Neighbouring places share the operand of which each reads
+   * the smaller part: as copies lie over places in their order, that part is near.
+   */
+  private int row(int place) {
+    return inner.across > inner.down ? place % inner.down : place / inner.across;
+  }
+
+  private int column(int place) {
+    return inner.across > inner.down ? place / inner.down : place % inner.across;
+  }
+
+  /**
+   * The block that a place does first, of {@code down x across}, counted row by row. Places with
+   * the same columns begin at different ones of these, and so do places with the same rows:
+   * otherwise they would read the same memory at the same time.
+   */
+  int firstBlock(int place, int down, int across) {
+    int row = column(place) * down / inner.across;
+    int column = row(place) * across / inner.down;
+    return row * across + column;
   }
 
   /** Cuts a rectangle into such of at most so many tiles along each axis, row by row. */

@@ -2,9 +2,14 @@ package org.kernbench.nn.autograd;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.Random;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -14,6 +19,7 @@ import org.kernbench.ccl.library.CollectiveLibrary;
 import org.kernbench.device.Mode;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
+import org.kernbench.nn.kernels.Compute;
 import org.kernbench.nn.layers.Init;
 import org.kernbench.nn.layers.Transformer;
 import org.kernbench.nn.layers.TransformerConfig;
@@ -23,6 +29,8 @@ import org.kernbench.nn.optim.Optimizer;
 import org.kernbench.nn.parallel.ParallelLayout;
 import org.kernbench.nn.parallel.SequencePart;
 import org.kernbench.tensor.DType;
+import org.kernbench.tensor.Shape;
+import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.TorchOptions;
 import org.kernbench.torch.Worker;
@@ -62,6 +70,76 @@ final class WholeDeviceTest {
       Map<String, byte[]> found = one.run(level, spread, Mode.valueOf(mode.toUpperCase()));
       assertThat(found.keySet()).isEqualTo(expected.keySet());
       expected.forEach((name, bits) -> assertThat(found.get(name)).as(name).isEqualTo(bits));
+    }
+  }
+
+  /**
+   * Layers of one input find gradients in two launches, also if one of three is not asked, and each
+   * parameter is told of once; a layer that is asked alone, or whose weight is frozen, finds them
+   * by itself.
+   */
+  @ParameterizedTest
+  @CsvSource({"FULL, '', q k", "VALUES, v, q k", "VALUES, k v, q", "VALUES, frozen, ''"})
+  void layersOfOneInput_onAllPes_bitsOfOnePe(Mode mode, String without, String together) {
+    Layers layers = new Layers(without);
+    Found expected = layers.run(Spread.LEAD, Mode.VALUES);
+    Found found = layers.run(Spread.ALL, mode);
+    assertThat(found.values).isEqualTo(expected.values);
+    assertThat(found.told).isEqualTo(expected.told);
+    boolean several = together.contains(" ");
+    assertThat(found.launches.contains("k.grad.dx")).isEqualTo(!several && !without.contains("k"));
+    assertThat(found.launches.contains("q.grad.dx")).isTrue();
+  }
+
+  private record Found(List<List<Double>> values, Set<String> told, Set<String> launches) {}
+
+  /** Three linear layers of one input, some of which nothing depends on. */
+  private record Layers(String without) {
+    Found run(Spread spread, Mode mode) {
+      TorchOptions options = TorchOptions.DEFAULT.withMode(mode).withSpread(spread);
+      try (Torch torch = Torch.open(Machines.load("tiny", List.of()), options);
+          Graph graph = Graph.of(torch)) {
+        Variable x = graph.input(random(torch, "x", 300, 395));
+        List<Parameter> weights =
+            List.of(
+                parameter(torch, "q", 300), parameter(torch, "k", 200), parameter(torch, "v", 150));
+        weights.get(1).freeze(without.equals("frozen"));
+        Variable sum = null;
+        for (Parameter w : weights) {
+          try (Graph.Section section = graph.section(w.name())) {
+            Variable y = graph.narrowColumns(graph.linear(x, w), 0, 150);
+            if (!without.contains(w.name())) {
+              sum = sum == null ? y : graph.add(sum, y);
+            }
+          }
+        }
+        List<String> told = new ArrayList<>();
+        graph.backward(
+            Objects.requireNonNull(sum), random(torch, "dy", 300, 150), p -> told.add(p.name()));
+        List<List<Double>> values = new ArrayList<>();
+        values.add(doubles(x));
+        weights.stream()
+            .filter(w -> w.grad().isPresent())
+            .map(Layers::doubles)
+            .forEach(values::add);
+        assertThat(told).doesNotHaveDuplicates().hasSize(values.size() - 1);
+        return new Found(values, Set.copyOf(told), Set.copyOf(graph.compute().work().keySet()));
+      }
+    }
+
+    private static List<Double> doubles(Variable of) {
+      return Arrays.stream(of.grad().orElseThrow().toDoubles()).boxed().toList();
+    }
+
+    private static Parameter parameter(Torch torch, String name, int out) {
+      Tensor value = Compute.parameter(torch, name, Shape.of(out, 395), DType.BF16);
+      double[] values = new Random(out).doubles(value.shape().elements(), -1, 1).toArray();
+      return new Parameter(name, value.copyInPlace(values), Parameter.Sharding.REPLICATED);
+    }
+
+    private static Tensor random(Torch torch, String name, int rows, int columns) {
+      double[] values = new Random(name.hashCode()).doubles((long) rows * columns, -1, 1).toArray();
+      return Compute.spread(torch, name, Shape.of(rows, columns), DType.BF16).copyInPlace(values);
     }
   }
 

@@ -3,7 +3,9 @@ package org.kernbench.nn.kernels;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -66,6 +68,39 @@ final class ProductPlanTest {
         .isEqualTo(product(machine("2 MiB"), dtype, Mode.VALUES, add));
   }
 
+  /**
+   * Where the TCM has no room for tiles of both as large as those of one, products of one input are
+   * made one by one; where they are made at once, they end.
+   */
+  @Test
+  void matmuls_withAnEnding_areMadeAtOnceWhereTilesFit() {
+    List<Boolean> atOnce = new ArrayList<>();
+    for (String tcm : List.of("2 MiB", "1 MiB", "768 KiB", "512 KiB", "256 KiB")) {
+      TorchOptions options = TorchOptions.DEFAULT.withMode(Mode.TIME).withSpread(Spread.ALL);
+      try (Torch torch = Torch.open(machine(tcm), options)) {
+        Compute compute = new Compute(torch, t -> t);
+        Shape shape = Shape.of(1024, 1024);
+        Matrix x = matrix(torch, "x");
+        List<Matrix> weights = List.of(matrix(torch, "u"), matrix(torch, "g"));
+        Tensor y = compute.empty("y", shape, DType.BF16);
+        boolean fits = compute.makesAtOnce(x, weights, List.of(y));
+        if (fits) {
+          Ending ending = new Ending(List.of(y), of -> List.of(of.get(0).silu().mul(of.get(1))));
+          compute.matmuls(List.of("u", "g"), x, weights, shape, DType.BF16, Optional.of(ending));
+        } else {
+          compute.matmul("u", x, weights.getFirst(), DType.BF16);
+        }
+        torch.synchronize();
+        atOnce.add(fits);
+      }
+    }
+    assertThat(atOnce).startsWith(true).contains(false);
+  }
+
+  private static Matrix matrix(Torch torch, String name) {
+    return Matrix.of(Compute.spread(torch, name, Shape.of(1024, 1024), DType.BF16), 1024, 1024);
+  }
+
   /** 64 x 64 sums in f32, as many results in bf16, and a block of 256 B of each operand. */
   @Test
   void matmul_tcmTooSmallForOneArray_isRefusedWithWhatItNeeds() {
@@ -86,7 +121,7 @@ final class ProductPlanTest {
       ProductPlan plan =
           ProductPlan.of(
               new Compute(torch, t -> t),
-              new ProductPlan.Sizes(2048, 4096, 4096, DType.BF16, 1, 0),
+              new ProductPlan.Sizes(2048, 4096, 4096, DType.BF16, 1, 0, false),
               128,
               128,
               (m, n) -> TileGrid.of(2048, 4096, m, n, 1));

@@ -2,18 +2,22 @@ package org.kernbench.nn.kernels;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.kernbench.device.Mode;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
+import org.kernbench.nn.kernels.Compute.Factors;
 import org.kernbench.nn.kernels.Compute.Matrix;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
@@ -51,6 +55,14 @@ final class ProductTest {
   @CsvSource({"f32, FULL", "bf16, FULL", "bf16, VALUES"})
   void matmuls_withAnEnding_bitsOfOneAfterTheOther(String dtype, Mode mode) {
     Together products = new Together(DType.parse(dtype), 300, 395, 203);
+    assertThat(products.atOnce(mode)).isEqualTo(products.oneByOne());
+  }
+
+  /** A sum of products, and several products into gradients, each in one launch: likewise. */
+  @ParameterizedTest
+  @CsvSource({"f32, FULL", "bf16, FULL", "bf16, VALUES", "f64, VALUES"})
+  void products_inOneLaunch_bitsOfOneAfterTheOther(String dtype, Mode mode) {
+    Several products = new Several(DType.parse(dtype), 300, 395, List.of(203, 264, 331));
     assertThat(products.atOnce(mode)).isEqualTo(products.oneByOne());
   }
 
@@ -222,7 +234,7 @@ final class ProductTest {
         Tensor active = compute.empty("active", Shape.of(m, n), dtype);
         Ending ending =
             new Ending(List.of(active), of -> List.of(of.getLast().silu().mul(of.getFirst())));
-        assertThat(compute.sharesOperands(x, weights.getFirst())).isTrue();
+        assertThat(compute.makesAtOnce(x, weights, List.of(active))).isTrue();
         List<Tensor> made =
             compute.matmuls(
                 List.of("up", "gate"), x, weights, Shape.of(m, n), dtype, Optional.of(ending));
@@ -263,6 +275,71 @@ final class ProductTest {
       double[] values = new Random(name.hashCode()).doubles((long) rows * columns, -1, 1).toArray();
       Tensor tensor = Compute.spread(torch, name, Shape.of(rows, columns), dtype);
       return Matrix.of(tensor.copyInPlace(values), rows, columns);
+    }
+  }
+
+  /** {@code sum of a_i b_i}, and {@code c_i + a_i^T d} for each: k of every product is another. */
+  private record Several(DType dtype, int m, int n, List<Integer> ks) {
+    List<List<Double>> atOnce(Mode mode) {
+      try (Torch torch = Together.open(mode, Spread.ALL)) {
+        Compute compute = new Compute(torch, t -> t);
+        List<Factors> sum = sum(torch);
+        assertThat(compute.addsAtOnce(sum)).isTrue();
+        Tensor all = compute.matmulSum("sum", sum, dtype, () -> {});
+        List<Compute.Into> gradients = gradients(torch, compute);
+        assertThat(compute.makesInOneLaunch(gradients.stream().map(Compute.Into::of).toList()))
+            .isTrue();
+        compute.matmulsInto("gradients", gradients);
+        assertThat(compute.work().get("sum").launches()).isEqualTo(1);
+        assertThat(compute.work().get("gradients").launches()).isEqualTo(1);
+        return values(all, gradients);
+      }
+    }
+
+    List<List<Double>> oneByOne() {
+      try (Torch torch = Together.open(Mode.VALUES, Spread.LEAD)) {
+        Compute compute = new Compute(torch, t -> t);
+        Tensor all = null;
+        for (Factors of : sum(torch)) {
+          Tensor next = compute.matmul("product", of.a(), of.b(), dtype);
+          all =
+              all == null
+                  ? next
+                  : compute.mapRounded(
+                      "add", next.shape(), dtype, List.of(all, next), x -> x.get(0).add(x.get(1)));
+        }
+        List<Compute.Into> gradients = gradients(torch, compute);
+        for (Compute.Into to : gradients) {
+          compute.matmulInto("gradient", to.of().a(), to.of().b(), to.c(), to.add(), true);
+        }
+        return values(Objects.requireNonNull(all), gradients);
+      }
+    }
+
+    private List<Factors> sum(Torch torch) {
+      Together tensors = new Together(dtype, m, n, 0);
+      return ks.stream()
+          .map(k ->
+              new Factors(
+                  tensors.matrix(torch, "a" + k, m, k), tensors.matrix(torch, "b" + k, k, n)))
+          .toList();
+    }
+
+    private List<Compute.Into> gradients(Torch torch, Compute compute) {
+      Together tensors = new Together(dtype, m, n, 0);
+      Matrix d = tensors.matrix(torch, "d", m, n);
+      List<Compute.Into> all = new ArrayList<>();
+      for (int k : ks) {
+        Matrix a = tensors.matrix(torch, "a" + k, m, k).transpose();
+        Tensor c = Compute.parameter(torch, "c" + k, Shape.of(k, n), DType.F32);
+        all.add(new Compute.Into(new Factors(a, d), c.fillInPlace(1), k % 2 == 0));
+      }
+      return all;
+    }
+
+    private static List<List<Double>> values(Tensor sum, List<Compute.Into> gradients) {
+      return Together.values(
+          Stream.concat(Stream.of(sum), gradients.stream().map(Compute.Into::c)).toList());
     }
   }
 }
