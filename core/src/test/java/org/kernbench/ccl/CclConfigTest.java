@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -20,7 +21,14 @@ import org.kernbench.machine.Machines;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.spec.BufferKind;
 import org.kernbench.machine.spec.IpcqSpec;
+import org.kernbench.tensor.DType;
+import org.kernbench.tl.Shard;
+import org.kernbench.torch.collective.CollectiveCall;
 import org.kernbench.torch.collective.CollectiveOp;
+import org.kernbench.torch.collective.Communicator;
+import org.kernbench.torch.collective.Part;
+import org.kernbench.torch.collective.ReduceKind;
+import org.kernbench.torch.collective.Splits;
 import org.kernbench.torch.placement.RankLevel;
 
 final class CclConfigTest {
@@ -207,5 +215,101 @@ final class CclConfigTest {
                     yaml.replace("org.kernbench.ccl.algorithms.RingAllReduce", "java.lang.Object"),
                     List.of())))
         .hasMessageContaining("class java.lang.Object is no org.kernbench.ccl.CollectiveAlgorithm");
+  }
+
+  /** An algorithm whose constructor fails. */
+  public static final class Fails extends Plain {
+    /** Fails. */
+    public Fails() {
+      super(true);
+    }
+  }
+
+  /** An algorithm that only its own class can make. */
+  public static final class Hidden extends Plain {
+    private Hidden() {
+      super(false);
+    }
+  }
+
+  private abstract static class Plain implements CollectiveAlgorithm {
+    Plain(boolean fails) {
+      if (fails) {
+        throw new IllegalStateException("not today");
+      }
+    }
+
+    @Override
+    public String name() {
+      return "plain";
+    }
+
+    @Override
+    public RankLevel defaultRankLevel() {
+      return RankLevel.SIP;
+    }
+
+    @Override
+    public Schedule plan(Group group, IpcqSpec queues, AlgorithmConfig config) {
+      throw new AssertionError("nobody made it");
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "Fails | failed to start: java.lang.IllegalStateException: not today",
+        "Hidden | cannot be made; expected a public class with a public constructor without"
+            + " arguments",
+      })
+  void classThatCannotBeMade_isRefusedInItsPlace(String name, String why) {
+    String className = CclConfigTest.class.getName() + "$" + name;
+    CclConfig config =
+        CclConfig.parse(
+            "my.yaml",
+            "defaults: {algorithm: mine}\nalgorithms:\n  mine: {class: %s}\n".formatted(className),
+            List.of());
+    assertThatThrownBy(() -> CollectiveLibrary.open(TORUS, config))
+        .isInstanceOf(ConfigException.class)
+        .hasMessage("my.yaml:3:17: algorithms.mine.class: class " + className + " " + why);
+  }
+
+  @Test
+  void algorithmThatCannotAllReduce_isRefusedWithThoseThatCan() {
+    assertThatThrownBy(() -> CollectiveLibrary.open(TORUS, packaged(), "tree_barrier"))
+        .isInstanceOf(ConfigException.class)
+        .hasMessageContaining(
+            "got \"tree_barrier\", which can do barrier; expected one that can do all_reduce, e.g. "
+                + String.join(
+                    ", ",
+                    CollectiveLibrary.builtIn(CollectiveOp.ALL_REDUCE).stream()
+                        .sorted()
+                        .toList()));
+    assertThatThrownBy(() -> CollectiveLibrary.builtIn("rink"))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage("no built-in algorithm rink");
+  }
+
+  @Test
+  void callOfOtherRanks_isRefused() {
+    CollectiveLibrary library = CollectiveLibrary.open(TORUS, packaged("defaults.algorithm=ring"));
+    Communicator all = library.connect(leads(library, TORUS));
+    List<Optional<Shard>> nothing = Collections.nCopies(5, Optional.empty()); // of six ranks
+    CollectiveCall five =
+        new CollectiveCall(
+            CollectiveOp.ALL_REDUCE,
+            ReduceKind.SUM,
+            DType.F32,
+            -1,
+            8,
+            Collections.nCopies(5, new Part(0, 8)),
+            Splits.NONE,
+            List.of(),
+            nothing,
+            nothing);
+    assertThatThrownBy(() -> all.plan(five))
+        .isInstanceOf(CollectiveException.class)
+        .hasMessage("all_reduce: the call has 5 ranks, the group 6");
   }
 }

@@ -26,8 +26,14 @@ public record Sabotaged(CollectiveAlgorithm inner, Flaw flaw) implements Collect
     MISSING_REDUCTION,
     /** Promises that one slot is enough. */
     TOO_FEW_SLOTS,
+    /** Promises that one slot more is needed than is. */
+    TOO_MANY_SLOTS,
     /** Counts a byte too few. */
-    WRONG_COUNT
+    WRONG_COUNT,
+    /** Forecasts a hundredth too much, and claims to be exact. */
+    NOT_EXACT,
+    /** Forecasts four times as long. */
+    LONG_FORECAST
   }
 
   @Override
@@ -94,7 +100,29 @@ public record Sabotaged(CollectiveAlgorithm inner, Flaw flaw) implements Collect
 
     @Override
     public OptionalInt leastSlots(CollectiveCall call) {
-      return flaw == Flaw.TOO_FEW_SLOTS ? OptionalInt.of(1) : inner.leastSlots(call);
+      OptionalInt least = inner.leastSlots(call);
+      return switch (flaw) {
+        case TOO_FEW_SLOTS -> OptionalInt.of(1);
+        case TOO_MANY_SLOTS -> OptionalInt.of(least.orElse(1) + 1);
+        default -> least;
+      };
+    }
+
+    @Override
+    public OptionalLong predictPs(CollectiveCall call) {
+      OptionalLong right = inner.predictPs(call);
+      return right.isEmpty()
+          ? right
+          : switch (flaw) {
+            case NOT_EXACT -> OptionalLong.of(right.getAsLong() + right.getAsLong() / 100);
+            case LONG_FORECAST -> OptionalLong.of(4 * right.getAsLong());
+            default -> OptionalLong.empty();
+          };
+    }
+
+    @Override
+    public boolean isForecastExact(CollectiveCall call) {
+      return flaw == Flaw.NOT_EXACT;
     }
   }
 

@@ -398,7 +398,7 @@ final class LevelTray {
     double pad = FRAME_PAD + 4 * (d - 2);
     int a = blocks.getFirst();
     int b = blocks.getLast();
-    String name = stride(d) + " switches" + (dimensions.get(d).reduces() ? ", which reduce" : "");
+    String name = stride(d) + " switches";
     if (isAcross(d)) {
       double at = y(a) - SIP / 2 + reachY[d] + pad + 22;
       for (int block : blocks) {
@@ -438,11 +438,12 @@ final class LevelTray {
     Dimension dimension = dimensions.get(d);
     StringBuilder text =
         new StringBuilder(
-            "dimension %s: %s of %s, %s"
+            "dimension %s: %s of %s%s, %s"
                 .formatted(
                     d,
                     dimension.kind().name().toLowerCase(Locale.ROOT),
                     dimension.size(),
+                    dimension.reduces() ? ", which reduces" : "",
                     link(dimension.link())));
     if (!dimension.fromSwitch().equals(dimension.link())) {
       text.append("; from the switch ").append(link(dimension.fromSwitch()));

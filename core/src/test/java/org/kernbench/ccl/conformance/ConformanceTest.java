@@ -168,7 +168,10 @@ final class ConformanceTest {
     "chain, SEGMENT_OFF_BY_ONE, 'element'",
     "torus, MISSING_REDUCTION, 'element'",
     "two_shot, TOO_FEW_SLOTS, 'says that it needs 1 slots; its kernels need'",
+    "two_shot, TOO_MANY_SLOTS, 'slots; its kernels need'",
     "packed_trees, WRONG_COUNT, 'its exact count is'",
+    "ring, NOT_EXACT, 'a forecast that claims to be exact is off: forecast '",
+    "ring, LONG_FORECAST, 'a forecast is off by more than 3.0 times: forecast '",
     "in_switch, SEGMENT_OFF_BY_ONE, 'element'",
     "in_switch, MISSING_REDUCTION, 'element'",
   })

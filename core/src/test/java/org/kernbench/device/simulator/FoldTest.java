@@ -4,21 +4,32 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.kernbench.device.LaneMask;
 import org.kernbench.device.Mode;
 import org.kernbench.device.PePort;
 import org.kernbench.device.QueuePlan;
+import org.kernbench.device.Register;
+import org.kernbench.device.log.ComputeOp;
+import org.kernbench.device.memory.Region;
 import org.kernbench.machine.CannotFoldException;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.Turn;
+import org.kernbench.machine.VirtualAddress;
+import org.kernbench.tensor.BinaryOp;
+import org.kernbench.tensor.DType;
 
 /** One package for all gives every row of every package, or says why it cannot. */
 final class FoldTest {
@@ -106,6 +117,213 @@ final class FoldTest {
         port.release(SlotReuseTest.fill(port, 256, 0));
       }
     };
+  }
+
+  /** What a program does after the same beginning, which on one package is done otherwise. */
+  private enum Odd {
+    ACCUMULATE_WORK {
+      @Override
+      void run(PePort port, boolean odd) {
+        Register[] v = three(port);
+        port.accumulate(add(odd ? 8 : 16), v[0], 0, v[1], 0, v[2]);
+      }
+    },
+    ACCUMULATE_OPERANDS {
+      @Override
+      void run(PePort port, boolean odd) {
+        Register[] v = three(port);
+        port.accumulate(add(16), v[odd ? 1 : 0], 0, v[odd ? 0 : 1], 0, v[2]);
+      }
+    },
+    ACCUMULATE_SUMS {
+      @Override
+      void run(PePort port, boolean odd) {
+        Register[] v = three(port);
+        port.accumulate(add(16), v[0], 0, v[1], 0, v[odd ? 1 : 2]);
+      }
+    },
+    COMPUTE_WORK {
+      @Override
+      void run(PePort port, boolean odd) {
+        Register[] v = three(port);
+        port.compute(add(odd ? 8 : 16), 64, v[0], 0, v[1], 0, v[2], 0);
+      }
+    },
+    COMPUTE_LAST_OPERAND {
+      @Override
+      void run(PePort port, boolean odd) {
+        Register[] v = three(port);
+        port.compute(add(16), 64, v[0], 0, v[1], 0, odd ? Register.NONE : v[2], 0);
+      }
+    },
+    COMPUTE_BYTES {
+      @Override
+      void run(PePort port, boolean odd) {
+        Register[] v = three(port);
+        port.compute(add(16), odd ? 128 : 64, v[0], 0, v[1], 0, Register.NONE, 0);
+      }
+    },
+    TASK_READS {
+      @Override
+      void run(PePort port, boolean odd) {
+        Register[] v = three(port);
+        port.schedule(List.of(v[odd ? 1 : 0]), task -> {});
+      }
+    },
+    TASK_READS_MORE {
+      @Override
+      void run(PePort port, boolean odd) {
+        Register[] v = three(port);
+        port.schedule(odd ? List.of() : List.of(v[0]), task -> {});
+      }
+    },
+    TASK_BODY {
+      @Override
+      void run(PePort port, boolean odd) {
+        Register[] v = three(port);
+        port.schedule(
+            List.of(v[0]), task -> task.compute(add(16), odd ? 32 : 64, v[0], 0, v[1], 0, v[2], 0));
+      }
+    },
+    FENCE {
+      @Override
+      void run(PePort port, boolean odd) {
+        Register[] v = three(port);
+        port.fence(v[odd ? 1 : 0]);
+      }
+    },
+    FENCE_READERS {
+      @Override
+      void run(PePort port, boolean odd) {
+        Register[] v = three(port);
+        port.fenceReaders(v[odd ? 1 : 0]);
+      }
+    },
+    FENCE_OF_ANOTHER_SORT {
+      @Override
+      void run(PePort port, boolean odd) {
+        Register[] v = three(port);
+        if (odd) {
+          port.fence(v[0]);
+        } else {
+          port.fenceReaders(v[0]);
+        }
+      }
+    },
+    FENCE_ALL {
+      @Override
+      void run(PePort port, boolean odd) {
+        Register[] v = three(port);
+        if (odd) {
+          port.fence(v[2]);
+        } else {
+          port.fenceAll();
+        }
+      }
+    },
+    RELEASE {
+      @Override
+      void run(PePort port, boolean odd) {
+        Register[] v = three(port);
+        port.release(v[odd ? 1 : 0]);
+      }
+    };
+
+    abstract void run(PePort port, boolean odd);
+
+    private static ComputeOp add(int lanes) {
+      return new ComputeOp.Binary(BinaryOp.ADD, DType.F32, lanes);
+    }
+
+    private static Register[] three(PePort port) {
+      return new Register[] {
+        SlotReuseTest.fill(port, 64, 0),
+        SlotReuseTest.fill(port, 64, 0),
+        SlotReuseTest.fill(port, 64, 0)
+      };
+    }
+  }
+
+  /** Every number that decides time is compared; the same programs everywhere are taken. */
+  @ParameterizedTest
+  @EnumSource(Odd.class)
+  void oneCommandThatDiffers_isRefused(Odd odd) {
+    EquivariantCase c = new EquivariantCase(3_000_000);
+    Fold fold = Fold.of(c.machine);
+    List<Pe> pes = fold.representatives(c.allPes());
+    QueuePlan plan = fold.representatives(c.plan());
+
+    fold.compare(pes, plan, port -> () -> odd.run(port, false), List.of());
+
+    assertThatThrownBy(
+            () ->
+                fold.compare(
+                    pes,
+                    plan,
+                    port -> () -> odd.run(port, port.pe().sip() == c.sips() - 1),
+                    List.of()))
+        .isInstanceOf(CannotFoldException.class)
+        .hasMessageContaining("expected the same with peers renamed");
+  }
+
+  /** What cannot be known before it runs, or may differ without being seen. */
+  @Test
+  void programThatLooks_orHasMasksOrVirtualAddresses_isRefusedInItsOwnWords() {
+    EquivariantCase c = new EquivariantCase(3_000_000);
+    Region there = Region.of(new VirtualAddress(4096), 64);
+    Map<String, Consumer<PePort>> programs = new LinkedHashMap<>();
+    programs.put("the kernel looks at the clock, so", PePort::clockPs);
+    programs.put(
+        "the kernel looks which message comes first, so", port -> port.select(List.of(0), 0));
+    programs.put(
+        "the kernel looks at data, so", port -> port.look(SlotReuseTest.fill(port, 64, 0), 0, 8));
+    programs.put("reads or writes by virtual addresses", port -> port.load(there));
+    programs.put(
+        "loads or stores with a mask, whose lanes may differ",
+        port -> port.load(there, mask(SlotReuseTest.fill(port, 64, 0))));
+    programs.put(
+        "with a mask, whose lanes may differ between packages; run with --fold off",
+        port -> {
+          Register value = SlotReuseTest.fill(port, 64, 0);
+          port.store(value, 0, there, mask(value));
+        });
+    programs.forEach(
+        (why, program) ->
+            assertThatThrownBy(
+                    () ->
+                        Fold.of(c.machine)
+                            .compare(
+                                Fold.of(c.machine).representatives(c.allPes()),
+                                Fold.of(c.machine).representatives(c.plan()),
+                                port -> () -> program.accept(port),
+                                List.of()))
+                .isInstanceOf(CannotFoldException.class)
+                .hasMessageContaining(why));
+  }
+
+  private static LaneMask mask(Register lanes) {
+    return new LaneMask(lanes, 0, 4, new LaneMask.Lane(0));
+  }
+
+  @Test
+  void programIsRunInModeTime_onItsMachine_withTheQueuesOfItsPlace() {
+    EquivariantCase c = new EquivariantCase(3_000_000);
+    Fold fold = Fold.of(c.machine);
+    List<List<String>> seen = new ArrayList<>();
+    fold.compare(
+        fold.representatives(c.allPes()),
+        fold.representatives(c.plan()),
+        port -> {
+          assertThat(port.mode()).isEqualTo(Mode.TIME);
+          assertThat(port.machine()).isSameAs(c.machine);
+          assertThat(port.queue("nowhere")).isEqualTo(-1);
+          List<String> directions = port.directions();
+          directions.forEach(d -> assertThat(port.queue(d)).isEqualTo(directions.indexOf(d)));
+          seen.add(directions);
+          return () -> {};
+        },
+        List.of());
+    assertThat(seen).isNotEmpty();
   }
 
   @Test

@@ -69,6 +69,56 @@ final class IdentifiabilityTest {
     assertThat(rows.intervals(new double[] {0.5}, new double[] {0.1}, ones(1))).isEmpty();
   }
 
+  private static Identifiability of(double[]... rows) {
+    List<FitParameter> all =
+        List.of("a=1..2", "b=1..2", "c=1..2", "d=1..2").stream()
+            .map(FitParameter::parse)
+            .limit(rows[0].length)
+            .toList();
+    return new Identifiability(all, rows);
+  }
+
+  /**
+   * Columns {@code (1 0 0), (0 1 0), (1 1 e)}, no two of which are alike: the third is off the
+   * plane of the others by a share of {@code e / sqrt(2 + e^2)}, the others by {@code e / sqrt(1 +
+   * e^2)}.
+   */
+  @Test
+  void refusal_ofAColumnInThePlaneOfTheOthers_namesIt() {
+    String alike = "the rows cannot tell %s from the other keys together; leave it out or add rows";
+    assertThat(above(0.0705).refusal()).contains(alike.formatted("c"));
+    assertThat(above(0.0711).refusal()).isEmpty();
+    assertThat(above(0.04).refusal()).contains(alike.formatted("a"));
+  }
+
+  private static Identifiability above(double e) {
+    return of(new double[] {1, 0, 1}, new double[] {0, 1, 1}, new double[] {0, 0, e});
+  }
+
+  /** The first stands by itself; of the rest each is the sum or the difference of two others. */
+  @Test
+  void refusal_ofColumnsThatDependOnEachOther_namesTheFirstOfThem() {
+    assertThat(
+            of(new double[] {0, 1, 0, 1}, new double[] {0, 0, 1, 1}, new double[] {1, 0, 0, 0})
+                .refusal())
+        .contains("the rows cannot tell b from the other keys together; leave it out or add rows");
+  }
+
+  /** Sines of 0.0499 and 0.0501 between two columns. */
+  @Test
+  void refusal_ofTwoColumnsThatAreAlike_namesBoth() {
+    assertThat(of(new double[] {1, 1}, new double[] {0, 0.04996}).refusal())
+        .contains(
+            """
+            the rows cannot tell a and b apart: what one changes, the other does too; fit one of \
+            them, or add rows that only one matters for\
+            """);
+    assertThat(of(new double[] {1, 1}, new double[] {0, 0.05016}).refusal()).isEmpty();
+    assertThat(of(new double[] {1, 0.9e-4}, new double[] {0, 1.0e-4}).refusal())
+        .contains("no row depends on b; leave it out");
+    assertThat(of(new double[] {1, 1.1e-4}, new double[] {0, 1.0e-4}).refusal()).isEmpty();
+  }
+
   /** From a table of Student's distribution, two-sided. */
   @ParameterizedTest
   @CsvSource({"5, 2.571", "10, 2.228", "30, 2.042", "120, 1.980"})

@@ -2,12 +2,17 @@ package org.kernbench.machine.report;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.kernbench.cli.Golden;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.machine.report.MachineDiagram.View;
@@ -88,5 +93,60 @@ final class LevelTrayTest {
     assertThat(lines(svg, "#2c7fb8")).isEqualTo(64); // the way back is as it was
     assertThat(lines(svg, "#e0983a")).isEqualTo(2); // both ways
     assertThat(svg).contains("0-1 10 GB/s; 0-&gt;4 dead; 0-16 dead");
+  }
+
+  private static Machine network(Path folder, String... dimensions) throws IOException {
+    StringBuilder yaml = new StringBuilder("description: packages in dimensions\nextends: ring\n");
+    yaml.append("system:\n  network:\n");
+    for (String dimension : dimensions) {
+      yaml.append("    - {").append(dimension).append(", bandwidth: 50 GB/s, latency: 250 ns}\n");
+    }
+    return Machines.load(Files.writeString(folder.resolve("m.yaml"), yaml).toString(), List.of());
+  }
+
+  /** Four dimensions: the third across, the fourth down, each with the links of its sort. */
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "rings | kind: ring, size: 2 | kind: ring, size: 2 | kind: ring, size: 4 | kind: ring, size: 3",
+        "switches | kind: ring, size: 2 | kind: ring, size: 2 | kind: switch, size: 3"
+            + " | kind: switch, size: 2, reduces: true",
+        "full | kind: switch, size: 2 | kind: switch, size: 3 | kind: fully_connected, size: 3"
+            + " | kind: fully_connected, size: 4",
+      })
+  void fourDimensions_areTheReviewedOnes(
+      String name, String a, String b, String c, String d, @TempDir Path folder)
+      throws IOException {
+    Machine machine = network(folder, a, b, c, d);
+
+    Golden.check("machine/levels-" + name + "-tray.svg", MachineDiagram.svg(machine, View.TRAY));
+    Golden.check(
+        "machine/levels-" + name + ".txt",
+        MachineReport.text(machine).replace(folder.toString(), "FOLDER"));
+  }
+
+  /** Bundles of three and of four blocks: each pair once where all are joined, 3 + 6; rings 4 + 3. */
+  @Test
+  void fourDimensions_haveABundleForEachPairOfBlocks(@TempDir Path folder) throws IOException {
+    String[] inner = {"kind: ring, size: 2", "kind: ring, size: 2"};
+    String full =
+        MachineDiagram.svg(
+            network(
+                folder,
+                inner[0],
+                inner[1],
+                "kind: fully_connected, size: 3",
+                "kind: fully_connected, size: 4"),
+            View.TRAY);
+    String rings =
+        MachineDiagram.svg(
+            network(folder, inner[0], inner[1], "kind: ring, size: 4", "kind: ring, size: 3"),
+            View.TRAY);
+
+    assertThat(lines(full, "#7b5ea7")).as("of each of four blocks").isEqualTo(4 * 3);
+    assertThat(lines(full, "#b8860b")).isEqualTo(6);
+    assertThat(lines(rings, "#7b5ea7")).isEqualTo(3 * 4);
+    assertThat(lines(rings, "#b8860b")).isEqualTo(3);
   }
 }
