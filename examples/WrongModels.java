@@ -18,7 +18,7 @@
  *           expected the same operation, shape, dtype and reduction on every rank of the group, in the same order
  *   rows of another width
  *     4 of 4 ranks failed
- *       ranks 0 to 3: layers.3.attention.query: linear of layers.3.attention_norm.layernorm f32[4, 1, 6] with weight layers.3.attention.query.weight f32[4, 8]: expected [..., in] and [out, in] of one type; called at WrongModels.java
+ *       ranks 0 to 3: layers.3.attention.key: linear of layers.3.attention_norm.layernorm f32[4, 1, 6] with weight layers.3.attention.key.weight f32[4, 8]: expected [..., in] and [out, in] of one type; called at WrongModels.java
  */
 import java.util.List;
 import java.util.Optional;

@@ -608,7 +608,7 @@ public final class Tl {
   }
 
   /** As {@link #dot(Value, Value, Value)}, rounded once to a type; acc is kept. */
-  Value dot(Value a, Value b, Value acc, DType out) {
+  public Value dot(Value a, Value b, Value acc, DType out) {
     ComputeOp.Gemm gemm = gemm(a, b, out, true);
     checkAccumulator(a, b, acc, gemm);
     return compute(gemm, acc.shape(), out, a, b, acc);

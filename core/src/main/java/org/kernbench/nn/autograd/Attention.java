@@ -333,8 +333,9 @@ final class Attention implements Dependent {
           }
           try (Scope step = tl.scope()) {
             Value kt = tl.load(k.block(tl, b, kh, key, width));
-            Value vt = wide(tl.load(v.block(tl, b, kh, key, width)));
+            Value vt = tl.load(v.block(tl, b, kh, key, width));
             Value s = products(tl, tile, query, kt);
+            Value wideV = wide(vt); // while products leave the array
             Value nextMost = most.maximum(s.max(1).expandDims(1));
             // a row that has seen nothing yet must not compute inf - inf
             Value less = tl.where(nextMost.gt(NEVER), nextMost, 0).mul(-scale);
@@ -342,7 +343,7 @@ final class Attention implements Dependent {
             Value shrink = most.fma(scaling, less).exp();
             Value nextSum = sum.mul(shrink).add(p.sum(1).expandDims(1));
             Value weights = masked(tl, kept(tl, tile, b, h), p);
-            Value nextAcc = tl.dotInPlace(acc.mul(shrink), weights, vt);
+            Value nextAcc = tl.dotInPlace(acc.mul(shrink), weights, wideV);
             tl.release(most);
             tl.release(sum);
             tl.release(acc);
@@ -579,12 +580,13 @@ final class Attention implements Dependent {
   private Softmax softmax(
       Tl tl, MaskedTile tile, Optional<Value> kept, Queries of, Value k, Value v) {
     Shape pairs = Shape.of(tile.rows(), tile.keys());
+    // both products first: what leaves the array last is not what MATH needs first
     Value products = tl.dot(of.q, k.trans(), of.lessLogSum.broadcastTo(pairs));
-    Value p = tile.masked(tl, products).mul(scale).exp();
     Value dp =
         kept.isEmpty()
             ? tl.dot(of.dOut, v.trans(), of.lessInner.broadcastTo(pairs))
-            : masked(tl, kept, tl.dot(of.dOut, v.trans(), p.dtype())).add(of.lessInner);
+            : masked(tl, kept, tl.dot(of.dOut, v.trans(), products.dtype())).add(of.lessInner);
+    Value p = tile.masked(tl, products).mul(scale).exp();
     return new Softmax(p, p.mul(dp));
   }
 

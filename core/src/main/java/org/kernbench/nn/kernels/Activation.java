@@ -40,7 +40,7 @@ public enum Activation {
     @Override
     public Value derivative(Value x) {
       Value s = x.sigmoid();
-      return s.add(x.mul(s).mul(s.rsub(1)));
+      return x.mul(s).fma(s.rsub(1), s);
     }
   };
 

@@ -67,13 +67,14 @@ public final class HeadRows implements Dependent, AutoCloseable {
   /**
    * Copied, if there is more than one PE.
    *
-   * @param beside whether they have been there for long, so that they can be copied beside the
-   *     kernels before
+   * @param resident whether they have been there for long: they are copied beside the kernels
+   *     before, as those are that were there before a long one
    */
-  public HeadRows gathered(Compute compute, String name, boolean beside) {
+  public HeadRows gathered(Compute compute, String name, boolean resident) {
     if (compute.places() == 1 || rows == 0) {
       return this;
     }
+    boolean beside = resident || compute.isSettled(tensor);
     Shape shape = Shape.of(batch * heads, rows, size);
     Copies made = new Copies(compute, name, shape, tensor.dtype(), 0);
     made.make(

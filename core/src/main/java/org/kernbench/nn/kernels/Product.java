@@ -523,8 +523,15 @@ final class Product implements Dependent {
           Value sum = sums.get(i);
           int row = i / columns.size();
           int column = i % columns.size();
-          for (Operands each : operands) {
-            sum = added(sum, each.lefts.get(row), each.rights.get(column));
+          for (int j = 0; j < operands.size(); j++) {
+            Operands each = operands.get(j);
+            Value left = each.lefts.get(row);
+            Value right = each.rights.get(column);
+            boolean rounds = j == operands.size() - 1 && whole.isEmpty() && factors.isEmpty();
+            sum =
+                rounds
+                    ? roundedSum(sum, left, right, results.get(columns.get(column).output).dtype())
+                    : added(sum, left, right);
           }
           Value rounded = rounded(rows.get(row), columns.get(column), Objects.requireNonNull(sum));
           if (!before.isEmpty()) {
@@ -559,6 +566,16 @@ final class Product implements Dependent {
           }
         }
         each.release();
+      }
+
+      /** A sum and the last products, which the array rounds as they leave it. */
+      private Value roundedSum(@Nullable Value sum, Value left, Value right, DType type) {
+        if (sum == null) {
+          return tl.dot(left, right, type);
+        }
+        Value rounded = tl.dot(left, right, sum, type);
+        tl.release(sum);
+        return rounded;
       }
 
       /** A sum and the next products; the first ones need no zeros before them. */

@@ -1,10 +1,12 @@
 package org.kernbench.nn.layers;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.nn.autograd.Exchange;
 import org.kernbench.nn.autograd.F8Linear;
@@ -253,6 +255,23 @@ public final class ColumnParallelLinear implements Module {
       ParallelLayout layout,
       List<ColumnParallelLinear> layers,
       boolean gated) {
+    List<UnaryOperator<Variable>> same = Collections.nCopies(layers.size(), y -> y);
+    return together(graph, name, x, layout, layers, same, gated);
+  }
+
+  /**
+   * As above.
+   *
+   * @param then what is made of the output of each layer, before the next one's
+   */
+  static List<Variable> together(
+      Graph graph,
+      String name,
+      Variable x,
+      ParallelLayout layout,
+      List<ColumnParallelLinear> layers,
+      List<UnaryOperator<Variable>> then,
+      boolean gated) {
     Variable in;
     try (Graph.Section section = graph.section(name)) {
       in = enter(graph, x, layout.tp(), layout.sequenceParallel());
@@ -265,7 +284,10 @@ public final class ColumnParallelLinear implements Module {
           .forEach(weights -> graph.linearAhead(in, weights, gated));
     }
     seeEntered(graph, name, x, in);
-    List<Variable> out = layers.stream().map(layer -> layer.forward(graph, in)).toList();
+    List<Variable> out = new ArrayList<>();
+    for (int i = 0; i < layers.size(); i++) {
+      out.add(then.get(i).apply(layers.get(i).forward(graph, in)));
+    }
     if (in != x) {
       in.forget();
     }

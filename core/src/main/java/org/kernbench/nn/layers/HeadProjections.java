@@ -51,17 +51,27 @@ final class HeadProjections implements Projections {
 
   @Override
   public Projected of(Graph graph, Variable x, int[] at) {
+    // queries last: keys and values are copied beside their product
     List<Variable> projected =
-        ColumnParallelLinear.together(graph, name, x, layout, List.of(query, key, value), false);
-    Variable q = projected.get(0);
-    Variable k = whole(graph, "key", projected.get(1));
-    Variable v = whole(graph, "value", projected.get(2));
+        ColumnParallelLinear.together(
+            graph,
+            name,
+            x,
+            layout,
+            List.of(key, value, query),
+            List.of(
+                k -> turned(graph, whole(graph, "key", k), at),
+                v -> whole(graph, "value", v),
+                q -> turned(graph, q, at)),
+            false);
+    return new Projected(projected.get(2), projected.get(0), projected.get(1));
+  }
+
+  private Variable turned(Graph graph, Variable heads, int[] at) {
     int size = config.headSize();
-    if (config.style() == TransformerConfig.Style.LLAMA) {
-      q = graph.rotary(q, size, size, at, config.rotary());
-      k = graph.rotary(k, size, size, at, config.rotary());
-    }
-    return new Projected(q, k, v);
+    return config.style() == TransformerConfig.Style.LLAMA
+        ? graph.rotary(heads, size, size, at, config.rotary())
+        : heads;
   }
 
   /** A head of which this rank has made a part; other ranks have the rest. */
