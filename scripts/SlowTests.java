@@ -22,7 +22,6 @@ import org.junit.jupiter.api.extension.ConditionEvaluationResult;
 import org.junit.jupiter.api.extension.ExecutionCondition;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.platform.engine.TestExecutionResult;
-import org.junit.platform.engine.TestExecutionResult.Status;
 import org.junit.platform.launcher.TagFilter;
 import org.junit.platform.launcher.TestExecutionListener;
 import org.junit.platform.launcher.TestIdentifier;
@@ -40,6 +39,8 @@ public final class SlowTests implements TestExecutionListener {
   private enum Outcome {
     OK,
     FAILED,
+    /** Needs what is not here, such as a browser; tried again by the next call. */
+    SKIPPED,
     /** Not begun, as the time was up. */
     LEFT
   }
@@ -133,18 +134,22 @@ public final class SlowTests implements TestExecutionListener {
 
   @Override
   public void executionFinished(TestIdentifier test, TestExecutionResult result) {
-    boolean green = result.getStatus() == Status.SUCCESSFUL;
-    if (green && !test.isTest()) {
+    Outcome outcome =
+        switch (result.getStatus()) {
+          case SUCCESSFUL -> Outcome.OK;
+          case ABORTED -> Outcome.SKIPPED;
+          case FAILED -> Outcome.FAILED;
+        };
+    if (outcome == Outcome.OK && !test.isTest()) {
       return;
     }
     long ms = test.isTest() ? (System.nanoTime() - startedNs) / 1_000_000 : 0;
-    Line line = new Line(green ? Outcome.OK : Outcome.FAILED, ms, test.getUniqueId());
+    Line line = new Line(outcome, ms, test.getUniqueId());
     note(line);
+    String word = outcome == Outcome.FAILED ? "FAILED" : outcome.name().toLowerCase(Locale.ROOT);
     StringBuilder text = new StringBuilder();
-    text.append(
-        String.format(
-            Locale.ROOT, "%9.1f s  %-6s %s%n", ms / 1e3, green ? "ok" : "FAILED", line.name()));
-    if (!green) {
+    text.append(String.format(Locale.ROOT, "%9.1f s  %-7s %s%n", ms / 1e3, word, line.name()));
+    if (outcome == Outcome.FAILED) {
       result
           .getThrowable()
           .ifPresent(e -> {
@@ -275,13 +280,15 @@ public final class SlowTests implements TestExecutionListener {
 
     private static boolean summary(List<Line> now, List<Line> all) {
       List<Line> failed = now.stream().filter(l -> l.outcome == Outcome.FAILED).toList();
+      long skipped = now.stream().filter(l -> l.outcome == Outcome.SKIPPED).count();
       long left = now.stream().filter(l -> l.outcome == Outcome.LEFT).count();
       long ms = all.stream().filter(l -> l.outcome == Outcome.OK).mapToLong(Line::ms).sum();
       System.out.printf(
           Locale.ROOT,
-          "%d tests run now, %d failed; %d are done, %.1f minutes in all%s%n",
-          now.size() - left,
+          "%d tests run now, %d failed, %d skipped; %d are done, %.1f minutes in all%s%n",
+          now.size() - left - skipped,
           failed.size(),
+          skipped,
           green(all),
           ms / 60e3,
           left > 0 ? "; " + left + " methods not begun, the next call goes on with them" : "");

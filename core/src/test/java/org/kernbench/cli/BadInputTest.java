@@ -330,6 +330,18 @@ final class BadInputTest {
         new Case(
             "layout-check-steps", 2, "layout", "check", "tp=2,dp=1:tp=2,dp=1", "--steps", "-1"),
         new Case(
+            "layout-check-stages-of-two",
+            2,
+            "layout",
+            "check",
+            "tp=2,dp=1:tp=2,dp=1",
+            "--zero",
+            "1"),
+        new Case("layout-check-experts", 2, "layout", "check", "tp=2,pp=2,ep=2"),
+        new Case("layout-check-dimension", 2, "layout", "check", "tp=2,xp=2"),
+        new Case(
+            "layout-check-dtype", 2, "layout", "check", "tp=2,dp=1:tp=2,dp=1", "--dtype", "f33"),
+        new Case(
             "layout-check-no-sample",
             2,
             "layout",

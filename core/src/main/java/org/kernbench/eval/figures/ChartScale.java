@@ -76,7 +76,7 @@ record ChartScale(double low, double high, int base, Unit unit) {
     return base != 0;
   }
 
-  /** The values that are written: at most eight of them. */
+  /** The values that are written: at most nine powers, or ten multiples of a step. */
   List<Double> ticks() {
     List<Double> ticks = new ArrayList<>();
     if (base == 0) {

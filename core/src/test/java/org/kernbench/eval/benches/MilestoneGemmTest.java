@@ -9,11 +9,14 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.kernbench.device.Mode;
 import org.kernbench.eval.Progress;
 import org.kernbench.eval.RunOptions;
 import org.kernbench.eval.RunResult;
 import org.kernbench.eval.Runner;
+import org.kernbench.eval.ValueCheck;
 
 /** The evaluation of matrix products against the predecessor's tiles and the bounds of a PE. */
 final class MilestoneGemmTest {
@@ -104,5 +107,23 @@ final class MilestoneGemmTest {
       assertThat(number(r, "tflop_per_s")).isBetween(0.95 * one * pes, 1.05 * one * pes);
     }
     assertThat(rows).hasSize(4);
+  }
+
+  /**
+   * Each element is rounded once to f16, and sums of f32 add little: so much and no more is off.
+   */
+  @ParameterizedTest
+  @CsvSource({"8x128x128 load_load, 8, 128", "512x512x512 on 4 PEs, 512, 512"})
+  void values_ofAPoint_areThoseOfAProductInDoubles(String point, int m, int n) {
+    RunResult run =
+        Runner.of("test", Progress.SILENT)
+            .run(
+                new MilestoneGemmBench(),
+                RunOptions.DEFAULT.withMode(Mode.VALUES).withPoint(point));
+    assertThat(run.isOk()).isTrue();
+    assertThat(run.rows()).hasSize(1).first().extracting("correct").isEqualTo(true);
+    ValueCheck values = run.values().orElseThrow();
+    assertThat(values.checked()).isEqualTo((long) m * n);
+    assertThat(values.maxAbsError()).isBetween(1e-4, 0.05);
   }
 }

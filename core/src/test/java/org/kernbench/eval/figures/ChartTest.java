@@ -14,6 +14,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Figures of rows, read back from their SVG. */
 final class ChartTest {
@@ -150,6 +152,52 @@ final class ChartTest {
     assertThat(ChartScale.of("x", new double[] {-4, 7}, true).ticks())
         .containsExactly(-4.0, -2.0, 0.0, 2.0, 4.0, 6.0, 8.0);
     assertThat(ChartScale.of("x", new double[] {1, 1000}, true).isLogarithmic()).isFalse();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "0, 0",
+    "7, 7",
+    "-2.5, -2.5",
+    "12.34, 12.3",
+    "100, 100",
+    "1234.4, '1,234'",
+    "1234567, '1,234,567'",
+    "9999999, '9,999,999'",
+    "1e7, 1.00e+07",
+    "-1e7, -1.00e+07",
+    "0.5, 0.5",
+    "0.001, 0.001",
+    "0.00123456, 0.00123",
+    "0.000999, 9.99e-04"
+  })
+  void number_hasThreeDigits(double value, String text) {
+    assertThat(ChartScale.number(value)).isEqualTo(text);
+    assertThat(ChartScale.Unit.NUMBER.write(value)).isEqualTo(text);
+  }
+
+  @Test
+  void unit_isThatOfTheColumn_andWritesItsNumbers() {
+    assertThat(ChartScale.Unit.of("bytes").write(2048)).isEqualTo("2 KiB");
+    assertThat(ChartScale.Unit.of("sent_bytes").write(3 << 20)).isEqualTo("3 MiB");
+    assertThat(ChartScale.Unit.of("crit_ns").write(1500)).isEqualTo("1.5 µs");
+    assertThat(ChartScale.Unit.of("kilobytes").write(2048)).isEqualTo("2,048");
+    assertThat(ChartScale.Unit.of("bytes").name("bytes", "1024")).isEqualTo("1 KiB");
+    assertThat(ChartScale.Unit.of("ranks").name("ranks", "1024")).isEqualTo("1024");
+  }
+
+  @Test
+  void scale_atItsLimits_isTheOneThatShowsMost() {
+    assertThat(ChartScale.of("x", new double[] {1, 30}, false).isLogarithmic()).isTrue();
+    assertThat(ChartScale.of("x", new double[] {1, 29.9}, false).isLogarithmic()).isFalse();
+    assertThat(ChartScale.of("x", new double[] {0, 29.9}, false).isLogarithmic()).isFalse();
+    assertThat(ChartScale.of("x", new double[] {0, 0}, false).high()).isEqualTo(1.0);
+    ChartScale decades = ChartScale.of("x", new double[] {20, 3000}, false);
+    assertThat(decades.ticks()).containsExactly(10.0, 100.0, 1000.0, 10_000.0);
+    assertThat(decades.at(100)).isCloseTo(1.0 / 3, within(1e-12));
+    assertThat(ChartScale.of("x", new double[] {1, 1e8}, false).ticks()).hasSize(9);
+    assertThat(ChartScale.of("x", new double[] {1, 1e9}, false).ticks())
+        .containsExactly(1.0, 1e2, 1e4, 1e6, 1e8);
   }
 
   @Test

@@ -264,4 +264,109 @@ class PipelineCheckTest {
     assertThatThrownBy(() -> check(sp, new Task("tiny-gpt", 3, 8, 1, "1"), Fault.NONE))
         .hasMessage("--dropout: got \"1\"; expected a number from 0 to below 1");
   }
+
+  private static PipelineCheck report(Fault fault, Layout... layouts) {
+    return PipelineCheck.of(
+        List.of(layouts),
+        new Task("tiny-gpt", 5, 8, 4),
+        fault,
+        Machines.load("sip-2026", List.of()),
+        RankLevel.PE,
+        Spread.LEAD,
+        ranks -> CclConfig.load(Optional.empty(), TwoModuleStep.world(RankLevel.PE, ranks)));
+  }
+
+  /** Round-off is that of libraries, and so is which tensor has most of it. */
+  @Test
+  void json_hasEachLayout_andWhatIsWrongWithIt() {
+    PipelineCheck right =
+        report(
+            Fault.NONE,
+            layout(1, 1, 1, 2, 2, "1f1b"),
+            layout(2, 1, 2, 1, 1, "1f1b").withZero(1),
+            layout(1, 1, 1, 2, false, 2, "interleaved", 2, false, Recompute.NONE));
+    assertThat(right.isEqual()).isTrue();
+    assertThat(masked(right.json()))
+        .isEqualTo(
+            """
+            {
+              "model": "tiny-gpt",
+              "layers": 5,
+              "samples": 4,
+              "sequence": 8,
+              "fault": null,
+              "machine": "sip-2026",
+              "equal": true,
+              "layouts": [
+                {
+                  "layout": "tp=1,cp=1,dp=1,pp=2",
+                  "schedule": "1f1b",
+                  "microbatches": 2,
+                  "equal": true,
+                  "gradients": 85,
+                  "worst_error": ROUND-OFF,
+                  "worst_tensor": TENSOR,
+                  "unequal_replicas": []
+                },
+                {
+                  "layout": "tp=2,cp=1,dp=2,pp=1,zero=1 sp",
+                  "schedule": "1f1b",
+                  "microbatches": 1,
+                  "equal": true,
+                  "gradients": 174,
+                  "worst_error": ROUND-OFF,
+                  "worst_tensor": TENSOR,
+                  "unequal_replicas": []
+                },
+                {
+                  "layout": "tp=1,cp=1,dp=1,pp=2",
+                  "schedule": "interleaved vpp=2",
+                  "microbatches": 2,
+                  "equal": true,
+                  "gradients": 85,
+                  "worst_error": ROUND-OFF,
+                  "worst_tensor": TENSOR,
+                  "unequal_replicas": []
+                }
+              ]
+            }
+            """);
+    PipelineCheck wrong = report(Fault.LOSE_MICROBATCH, layout(1, 1, 1, 2, 4, "1f1b"));
+    assertThat(wrong.isEqual()).isFalse();
+    assertThat(masked(wrong.json()))
+        .isEqualTo(
+            """
+            {
+              "model": "tiny-gpt",
+              "layers": 5,
+              "samples": 4,
+              "sequence": 8,
+              "fault": "lose-microbatch",
+              "machine": "sip-2026",
+              "equal": false,
+              "layouts": [
+                {
+                  "layout": "tp=1,cp=1,dp=1,pp=2",
+                  "schedule": "1f1b",
+                  "microbatches": 4,
+                  "equal": false,
+                  "gradients": 85,
+                  "worst_error": 0.782448579,
+                  "worst_tensor": TENSOR,
+                  "unequal_replicas": [],
+                  "first_tensor": "gradient of positions",
+                  "first_where": "rank 0, element 1",
+                  "cause": "the gradients of a microbatch are missing in a stage",
+                  "evidence": "the sum without microbatch 0 is what the rank has"
+                }
+              ]
+            }
+            """);
+  }
+
+  private static String masked(String json) {
+    return json.replaceAll("(\"worst_error\": )[0-9.]+[eE]-1[0-9]", "$1ROUND-OFF")
+        .replaceAll("(0\\.\\d{9})\\d+", "$1")
+        .replaceAll("(\"worst_tensor\": )\"[a-z_0-9. ]+\"", "$1TENSOR");
+  }
 }

@@ -6,6 +6,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -428,5 +432,91 @@ final class SweepTest {
         .isInstanceOf(OutputException.class)
         .hasMessageContaining("it is no SQLite file");
     assertThat(file).content().startsWith("this is no database");
+  }
+
+  @Test
+  void store_ofALaterKernbench_isRefusedAndLeftAsItIs() throws SQLException {
+    Path file = directory.resolve("s.sqlite");
+    ResultStore.open(file).close();
+    String url = "jdbc:sqlite:" + file;
+    for (int version : new int[] {ResultStore.SCHEMA + 1, ResultStore.SCHEMA}) {
+      try (Connection c = DriverManager.getConnection(url);
+          Statement s = c.createStatement()) {
+        s.executeUpdate("PRAGMA user_version=" + version);
+      }
+      if (version == ResultStore.SCHEMA) {
+        ResultStore.open(file).close();
+        continue;
+      }
+      assertThatThrownBy(() -> ResultStore.open(file))
+          .isInstanceOf(OutputException.class)
+          .hasMessage(
+              file
+                  + ": was written by a later kernbench (tables of version 2); expected 1 or older:"
+                  + " use that kernbench, or another file");
+    }
+  }
+
+  @Test
+  void store_whereNoneCanBe_saysWhy() {
+    assertThatThrownBy(() -> ResultStore.open(directory))
+        .isInstanceOf(OutputException.class)
+        .hasMessage("cannot open " + directory + ": it is a directory; expected a file name");
+    Path nowhere = directory.resolve("none/s.sqlite");
+    assertThatThrownBy(() -> ResultStore.open(nowhere))
+        .isInstanceOf(OutputException.class)
+        .hasMessage(
+            "cannot open "
+                + nowhere
+                + ": it cannot be made there; name a directory that you can write to");
+  }
+
+  /** All but the first page, on which the tables are listed, made unreadable. */
+  @Test
+  void store_damaged_saysSo() throws IOException {
+    Path file = directory.resolve("s.sqlite");
+    try (ResultStore store = ResultStore.open(file)) {
+      store.put(row(1), "test");
+    }
+    byte[] bytes = Files.readAllBytes(file);
+    Arrays.fill(bytes, 4096, bytes.length, (byte) 0x5a);
+    Files.write(file, bytes);
+    ResultStore store = ResultStore.open(file);
+    String damaged = " " + file + ": it is damaged; remove it or name another directory";
+    assertThatThrownBy(store::keys)
+        .isInstanceOf(OutputException.class)
+        .hasMessage("cannot read" + damaged);
+    assertThatThrownBy(() -> store.rows("any"))
+        .isInstanceOf(OutputException.class)
+        .hasMessage("cannot read" + damaged);
+    assertThatThrownBy(() -> store.put(row(2), "test"))
+        .isInstanceOf(OutputException.class)
+        .hasMessage("cannot write" + damaged);
+    assertThat(store.check()).isNotEqualTo("ok");
+    store.close();
+  }
+
+  @Test
+  void store_closed_saysWhatCannotBeDone() {
+    Path file = directory.resolve("s.sqlite");
+    ResultStore store = ResultStore.open(file);
+    store.close();
+    Sweep sweep = sweep("n_elem=1");
+    List<Runnable> reads = List.of(store::keys, store::validKeys, () -> store.rows(sweep.id()));
+    for (Runnable read : reads) {
+      assertThatThrownBy(read::run)
+          .isInstanceOf(OutputException.class)
+          .hasMessageStartingWith("cannot read " + file + ": ");
+    }
+    assertThatThrownBy(store::check)
+        .isInstanceOf(OutputException.class)
+        .hasMessageStartingWith("cannot check " + file + ": ");
+    List<Runnable> writes =
+        List.of(() -> store.put(row(1), "test"), () -> store.plan(sweep, sweep.points()));
+    for (Runnable write : writes) {
+      assertThatThrownBy(write::run)
+          .isInstanceOf(OutputException.class)
+          .hasMessageStartingWith("cannot write " + file + ": ");
+    }
   }
 }
