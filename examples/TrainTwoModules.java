@@ -1,7 +1,8 @@
 /*
  * An encoder and a language model on the same eight ranks, each divided in its own way, trained for
- * three steps in four pairs of layouts: none of them changes what is learnt. Then training stops
- * after two steps and goes on in other layouts of both, from a file.
+ * three steps in four pairs of layouts, and each on four ranks of its own, the language model in two
+ * stages: none of them changes what is learnt. Then training stops after two steps and goes on in
+ * other layouts of both, from a file.
  *
  * The encoder's outputs take the places of placeholders in the text. Between the modules a bridge
  * moves samples from the encoder's data-parallel ranks to those of the language model.
@@ -12,8 +13,11 @@
  *   tp=2,dp=4 -> tp=4,dp=2 sp: loss per token 4.4286 3.6404 2.9649
  *   tp=2,dp=4 -> tp=2,cp=2,dp=2 sp: loss per token 4.4286 3.6404 2.9649
  *   tp=4,dp=2 -> tp=1,cp=2,dp=4 sp: loss per token 4.4286 3.6404 2.9649
+ *   tp=2,dp=2 -> tp=2,pp=2,dp=1,offset=4 sp: loss per token 4.4286 3.6404 2.9649
+ *   tp=2,dp=2 -> tp=2,pp=2,dp=1,offset=4 sp: loss per token 4.4286 3.6404 2.9649
  *   stopped after 2 steps, other samples: 4.1879 per token
  *   gone on with tp=1,dp=4 -> tp=2,dp=2 sp, step 3: loss per token 2.9649
+ *   gone on with tp=2,dp=2 -> tp=2,pp=2,dp=1,offset=4 sp, step 3: loss per token 2.9649
  */
 import java.io.IOException;
 import java.nio.file.Files;
@@ -30,11 +34,13 @@ import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.nn.multimodal.Microbatch;
 import org.kernbench.nn.multimodal.Microbatches;
+import org.kernbench.nn.multimodal.ModulePipelines;
 import org.kernbench.nn.multimodal.TwoModuleConfig;
 import org.kernbench.nn.multimodal.TwoModuleLayout;
 import org.kernbench.nn.multimodal.TwoModuleTraining;
 import org.kernbench.nn.optim.LearningRate;
 import org.kernbench.nn.parallel.RankGrid;
+import org.kernbench.nn.pipeline.Schedules;
 import org.kernbench.tensor.DType;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.TorchOptions;
@@ -68,9 +74,13 @@ public final class TrainTwoModules {
     show(machine, layout("tp=2,dp=4", "tp=4,dp=2"));
     show(machine, layout("tp=2,dp=4", "tp=2,cp=2,dp=2"));
     show(machine, layout("tp=4,dp=2", "tp=1,cp=2,dp=4"));
+    TwoModuleLayout apart = layout("tp=2,dp=2", "tp=2,pp=2,dp=1,offset=4");
+    show(machine, apart);
+    show(machine, apart.with(ModulePipelines.of(Schedules.GPIPE)));
     Path file = Files.createTempFile("two-modules", ".safetensors");
     stop(machine, layout("tp=2,dp=4", "tp=4,dp=2"), file);
     goOn(machine, layout("tp=1,dp=4", "tp=2,dp=2"), file);
+    goOn(machine, apart, file);
     Files.delete(file);
   }
 
@@ -160,7 +170,8 @@ public final class TrainTwoModules {
         TwoModuleTraining.create(worker, MODEL, layout, SETTINGS).orElseThrow()) {
       for (int step = 0; step < STEPS; step++) {
         double sum = training.train(DATA).orElseThrow(); // of this rank's tokens
-        if (layout.language().coordinate(worker.rank(), "tp") == 0) {
+        RankGrid language = layout.language();
+        if (language.contains(worker.rank()) && language.coordinate(worker.rank(), "tp") == 0) {
           losses[step] += sum;
         }
       }

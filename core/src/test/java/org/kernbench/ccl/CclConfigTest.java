@@ -283,9 +283,7 @@ final class CclConfigTest {
             "got \"tree_barrier\", which can do barrier; expected one that can do all_reduce, e.g. "
                 + String.join(
                     ", ",
-                    CollectiveLibrary.builtIn(CollectiveOp.ALL_REDUCE).stream()
-                        .sorted()
-                        .toList()));
+                    CollectiveLibrary.builtIn(CollectiveOp.ALL_REDUCE).stream().sorted().toList()));
     assertThatThrownBy(() -> CollectiveLibrary.builtIn("rink"))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage("no built-in algorithm rink");

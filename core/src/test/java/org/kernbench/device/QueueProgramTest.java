@@ -87,87 +87,80 @@ final class QueueProgramTest {
   @Test
   void maskedLoad_readsItsMask_andMakesAValueThatIsNoMessage() {
     assertThat(
-            after(
-                (port, v) -> {
-                  assertThat(port.load(bytes(48)).bytes()).isEqualTo(48);
-                  Register loaded = port.load(bytes(32), mask(v.get(1)));
-                  assertThat(loaded.bytes()).isEqualTo(32);
-                  port.send(port.queue("E"), loaded, 0, 32);
-                }))
+            after((port, v) -> {
+              assertThat(port.load(bytes(48)).bytes()).isEqualTo(48);
+              Register loaded = port.load(bytes(32), mask(v.get(1)));
+              assertThat(loaded.bytes()).isEqualTo(32);
+              port.send(port.queue("E"), loaded, 0, 32);
+            }))
         .containsExactly(read(1), send(32), release(0), release(1), release(2));
   }
 
   @Test
   void stores_readTheirValue_afterTheirMask() {
     assertThat(
-            after(
-                (port, v) -> {
-                  port.store(v.get(2), 0, bytes(64));
-                  Register stored = port.store(v.get(1), 0, bytes(64), mask(v.get(0)));
-                  assertThat(stored.bytes()).isZero();
-                  port.fence(stored);
-                }))
+            after((port, v) -> {
+              port.store(v.get(2), 0, bytes(64));
+              Register stored = port.store(v.get(1), 0, bytes(64), mask(v.get(0)));
+              assertThat(stored.bytes()).isZero();
+              port.fence(stored);
+            }))
         .containsExactly(read(2), read(0), read(1), release(0), release(1), release(2));
   }
 
   @Test
   void valuesThatAreMade_haveTheSizesOfTheirWork() {
     ComputeOp op = new ComputeOp.Binary(BinaryOp.ADD, DType.F32, 16);
-    after(
-        (port, v) -> {
-          Register made = port.compute(op, 60, v.get(0), 0, v.get(1), 0, Register.NONE, 0);
-          assertThat(made.bytes()).isEqualTo(60);
-          assertThat(port.accumulate(op, v.get(0), 0, v.get(1), 0, made).bytes()).isEqualTo(60);
-        });
+    after((port, v) -> {
+      Register made = port.compute(op, 60, v.get(0), 0, v.get(1), 0, Register.NONE, 0);
+      assertThat(made.bytes()).isEqualTo(60);
+      assertThat(port.accumulate(op, v.get(0), 0, v.get(1), 0, made).bytes()).isEqualTo(60);
+    });
   }
 
   @Test
   void taskOfTheTileScheduler_readsWhatItIsGiven_andFencesOfReadersReadNothing() {
     assertThat(
-            after(
-                (port, v) -> {
-                  Register token = port.schedule(List.of(v.get(1), v.get(0)), task -> {});
-                  assertThat(token.bytes()).isZero();
-                  port.fenceReaders(v.get(2));
-                  port.fence(v.get(2));
-                }))
+            after((port, v) -> {
+              Register token = port.schedule(List.of(v.get(1), v.get(0)), task -> {});
+              assertThat(token.bytes()).isZero();
+              port.fenceReaders(v.get(2));
+              port.fence(v.get(2));
+            }))
         .containsExactly(read(1), read(0), read(2), release(0), release(1), release(2));
   }
 
   @Test
   void fenceForAll_readsWhatIsStillHeld() {
     assertThat(
-            after(
-                (port, v) -> {
-                  port.release(v.get(0));
-                  port.release(v.get(2));
-                  port.release(v.get(2)); // given up already
-                  port.fenceAll();
-                }))
+            after((port, v) -> {
+              port.release(v.get(0));
+              port.release(v.get(2));
+              port.release(v.get(2)); // given up already
+              port.fenceAll();
+            }))
         .containsExactly(release(0), release(2), read(1), release(1));
   }
 
   @Test
   void programSeesItsMachineAndItsQueues_inModeTime() {
-    steps(
-        port -> {
-          assertThat(port.machine()).isSameAs(MACHINE);
-          assertThat(port.pe()).isEqualTo(ONE);
-          assertThat(port.mode()).isEqualTo(Mode.TIME);
-          assertThat(port.directions()).containsExactly("E");
-          assertThat(port.queue("E")).isEqualTo(1);
-          assertThat(port.queue("W")).as("of the other PE").isEqualTo(-1);
-        });
+    steps(port -> {
+      assertThat(port.machine()).isSameAs(MACHINE);
+      assertThat(port.pe()).isEqualTo(ONE);
+      assertThat(port.mode()).isEqualTo(Mode.TIME);
+      assertThat(port.directions()).containsExactly("E");
+      assertThat(port.queue("E")).isEqualTo(1);
+      assertThat(port.queue("W")).as("of the other PE").isEqualTo(-1);
+    });
   }
 
   @Test
   void receives_sayWhetherTheyCopyAndWait() {
     List<Step> all =
-        steps(
-            port -> {
-              port.release(port.receive(port.queue("E"), 128, true, true));
-              port.release(port.receive(port.queue("E"), 64, true, false));
-            });
+        steps(port -> {
+          port.release(port.receive(port.queue("E"), 128, true, true));
+          port.release(port.receive(port.queue("E"), 64, true, false));
+        });
     assertThat(all)
         .containsExactly(
             new Step(Verb.RECEIVE_ASYNC, 1, 128, true, 0),

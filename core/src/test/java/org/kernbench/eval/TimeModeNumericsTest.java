@@ -69,7 +69,8 @@ final class TimeModeNumericsTest {
           "eval/training/TrainingProgram.step", 2L,
           "nn/experts/Routing.drawn", 2000L, // who sends to whom: tokens times experts
           "nn/multimodal/Microbatch", 200L,
-          "nn/multimodal/TwoModuleModel", 300L);
+          "nn/multimodal/EncoderPart", 100L,
+          "nn/multimodal/LanguagePart", 300L);
 
   private static Map<String, Long> run(String bench, Mode mode)
       throws ReflectiveOperationException {

@@ -113,6 +113,7 @@ public final class LayoutCheck {
   public static LayoutCheck of(List<TwoModuleLayout> layouts, Problem problem, Hardware hardware) {
     for (TwoModuleLayout layout : layouts) {
       MimoBench.check(problem.model, layout, problem.samples, problem.sequence);
+      MimoBench.checkPipelines(problem.model, layout, problem.microbatches, problem.frozen);
       int devices = hardware.level.devices(hardware.machine);
       if (layout.worldSize() > devices) {
         throw new UsageException(

@@ -9,6 +9,7 @@ import org.kernbench.config.UsageException;
 import org.kernbench.eval.BenchContext;
 import org.kernbench.eval.Param;
 import org.kernbench.eval.training.TrainingBench.Scope;
+import org.kernbench.nn.autograd.BridgeFault;
 import org.kernbench.nn.autograd.Fault;
 import org.kernbench.nn.bridge.BridgePlan.Direction;
 import org.kernbench.nn.layers.Recompute;
@@ -160,6 +161,9 @@ final class Injection {
     boolean encoderTp = encoder.size(Dim.TP) > 1;
     boolean plain = model.language().style() != Style.LLAMA;
     Direction direction = layout.bridge().direction();
+    if (layout.isApart() && isOfBridge(fault)) {
+      return "each module has ranks of its own; it shows in the bridge of modules that share theirs";
+    }
     return switch (fault) {
       case NONE -> "";
       case SKIP_CP_REDUCE, TOKENS_OVER_DP, LOSS_TIMES_CP, SKIP_LANGUAGE_CP_SUM ->
@@ -181,8 +185,20 @@ final class Injection {
           needs(layout.sequenceParallel() && tp, "sp on and a language model with tp above 1");
       case SKIP_ROW_SUM, SKIP_COLUMN_SUM -> needs(encoderTp || tp, "tp above 1");
       case SKIP_CONTEXT_SUM -> needs(cp || encoder.size(Dim.CP) > 1, "a module with cp above 1");
-      case SKIP_GRADIENT_SUM -> needs(layout.ranks() > 1, "more than one rank");
-      case LOSE_MICROBATCH, SWAP_STAGES -> "it has no pipeline; train-step has one";
+      case SKIP_GRADIENT_SUM ->
+          layout.isApart()
+              ? needs(
+                  cp || language.size(Dim.DP) > 1 || encoder.size(Dim.DP) > 1,
+                  "a module with dp or cp above 1")
+              : needs(layout.ranks() > 1, "more than one rank");
+      case LOSE_MICROBATCH ->
+          needs(
+              layout.isApart() && drops.microbatches > 1,
+              "modules on ranks of their own, and microbatches above 1");
+      case SWAP_STAGES ->
+          needs(
+              encoder.size(Dim.PP) > 1 || language.size(Dim.PP) > 1,
+              "modules on ranks of their own, and pp above 1 in one of them");
       case WRONG_EXPERT, SKIP_ROUTER_GRADIENT -> "it has no experts; train-step may have some";
       case STALE_PARAMETER -> "it gathers no parameters; train-step may";
       case REPEAT_MASKS ->
@@ -195,6 +211,10 @@ final class Injection {
               "dropout above 0, a language model with tp above 1, and sp=off");
       case REDRAW_MASKS -> "it recomputes nothing; train-step may";
     };
+  }
+
+  private static boolean isOfBridge(Fault fault) {
+    return fault.ofBridge() != BridgeFault.NONE;
   }
 
   private static final String FAN_OUT = "a language model with more dp than the encoder";

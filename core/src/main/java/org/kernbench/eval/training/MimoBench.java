@@ -26,6 +26,7 @@ import org.kernbench.nn.kernels.WorkCount;
 import org.kernbench.nn.layers.TransformerConfig;
 import org.kernbench.nn.multimodal.Microbatch;
 import org.kernbench.nn.multimodal.Microbatches;
+import org.kernbench.nn.multimodal.ModulePipelines;
 import org.kernbench.nn.multimodal.TwoModuleConfig;
 import org.kernbench.nn.multimodal.TwoModuleLayout;
 import org.kernbench.nn.multimodal.TwoModuleTraining;
@@ -35,6 +36,9 @@ import org.kernbench.nn.optim.DataParallel;
 import org.kernbench.nn.parallel.Dim;
 import org.kernbench.nn.parallel.LayoutException;
 import org.kernbench.nn.parallel.RankGrid;
+import org.kernbench.nn.pipeline.LayerSplit;
+import org.kernbench.nn.pipeline.PipelineSchedule;
+import org.kernbench.nn.pipeline.Schedules;
 import org.kernbench.tensor.DType;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.TorchOptions;
@@ -43,13 +47,17 @@ import org.kernbench.torch.placement.RankLevel;
 import org.kernbench.torch.placement.Spread;
 
 /**
- * {@code mimo-train-step}: a training step of two modules on the same ranks, an encoder and a
- * language model in layouts of their own, with the bridge between them. The loss, all gradients and
- * the stepped parameters are compared with the same step on one rank in f64 ({@link StepCheck}).
+ * {@code mimo-train-step}: a training step of two modules, an encoder and a language model in
+ * layouts of their own on the same ranks or each on ranks of its own, there with pipelines, with
+ * the bridge between them. The loss, all gradients and the stepped parameters are compared with the
+ * same step on one rank in f64 ({@link StepCheck}).
  */
 public final class MimoBench implements Bench {
   private static final long SEED = 7;
   private static final double RATE = 1e-4;
+
+  /** The schedule unless a user says another. */
+  private static final String IN_TURN = Schedules.ONE_F_ONE_B.toString();
 
   /** Pairs of an encoder and a language model. */
   private enum Model {
@@ -75,13 +83,20 @@ public final class MimoBench implements Bench {
   private static final Param<Model> MODEL =
       Param.choice("model", Model.TINY_GPT, Model.class, "encoder and language model");
   private static final Param<String> ENCODER =
-      Param.word("encoder", "tp=2,dp=4", "a layout, e.g. tp=2,dp=4", "layout of the encoder");
+      Param.word(
+          "encoder",
+          "tp=2,dp=4",
+          "a layout, e.g. tp=2,dp=4",
+          "layout of the encoder; on ranks of its own it may have pp");
   private static final Param<String> LANGUAGE =
       Param.word(
           "language",
           "tp=2,cp=2,dp=2",
           "a layout, e.g. tp=2,cp=2,dp=2",
-          "layout of the language model, on the same ranks");
+          """
+          layout of the language model, on the same ranks, or with offset=.. on ranks of its own, \
+          where it may have pp\
+          """);
   private static final Param<Boolean> SP =
       Param.onOff("sp", true, "sequence parallelism of the language model");
   private static final Param<Integer> SAMPLES =
@@ -90,6 +105,24 @@ public final class MimoBench implements Bench {
       Param.integer("tokens", 48, 4, 1 << 20, "length of a sample, placeholders included");
   private static final Param<Integer> MICROBATCHES =
       Param.integer("microbatches", 1, 1, 1 << 10, "microbatches of a step");
+  private static final Param<String> SCHEDULE =
+      Param.word(
+          "schedule",
+          IN_TURN,
+          "gpipe, 1f1b, zb-h1, or a file.csv",
+          "order in which both modules' pipelines compute, if each has ranks of its own");
+  private static final Param<String> ENCODER_STAGE_LAYERS =
+      Param.word(
+          "encoder_stage_layers",
+          Pipe.EVEN,
+          "even, or numbers, e.g. 3,4,4,1",
+          "blocks of each stage of the encoder");
+  private static final Param<String> LANGUAGE_STAGE_LAYERS =
+      Param.word(
+          "language_stage_layers",
+          Pipe.EVEN,
+          "even, or numbers, e.g. 3,4,4,1",
+          "blocks of each stage of the language model");
   private static final Param<Integer> ENCODER_LAYERS =
       Param.integer("encoder_layers", 0, 0, 1024, "blocks of the encoder; 0 for the model's");
   private static final Param<Integer> LANGUAGE_LAYERS =
@@ -121,6 +154,9 @@ public final class MimoBench implements Bench {
         SAMPLES,
         TOKENS,
         MICROBATCHES,
+        SCHEDULE,
+        ENCODER_STAGE_LAYERS,
+        LANGUAGE_STAGE_LAYERS,
         ENCODER_LAYERS,
         LANGUAGE_LAYERS,
         FROZEN,
@@ -141,6 +177,11 @@ public final class MimoBench implements Bench {
       TwoModuleLayout layout,
       TwoModuleTraining.Settings settings,
       List<Microbatch> data) {
+    /** In which order modules on ranks of their own compute; empty if they share theirs. */
+    Optional<PipelineSchedule> schedule() {
+      return layout.isApart() ? Optional.of(layout.schedule(model, data.size())) : Optional.empty();
+    }
+
     /** This setup without its mistake, on one rank in another type, from the same first values. */
     ModulesSetup onOneRank(DType type) {
       return new ModulesSetup(
@@ -167,6 +208,9 @@ public final class MimoBench implements Bench {
         .condition("bridge", layout.bridge().toString())
         .condition("encoder_layers_run", setup.model.encoder().layers())
         .condition("language_layers_run", setup.model.language().layers());
+    Optional<PipelineSchedule> schedule = setup.schedule();
+    schedule.ifPresent(s -> outcome.condition("stages", s.depth()).condition("order", s.name()));
+    PipelineReport pipeline = new PipelineReport(schedule.map(Object::toString).orElse(""));
     StepRecord record = new StepRecord();
     double flops = TwoModuleStep.flops(setup.model, setup.settings.frozen(), setup.data);
     AllReduceChoice sums =
@@ -193,9 +237,13 @@ public final class MimoBench implements Bench {
             .withSimulator(context.param(TrainingParams.ROWS).recording(context))
             .withSpread(spread),
         layout.worldSize(),
-        w -> train(w, setup, record, step, summed, work),
-        torch ->
-            report(outcome, torch, setup, step, summed, context.param(TrainingParams.ROWS), work));
+        w -> train(w, setup, record, new Told(step, summed, work, pipeline)),
+        torch -> {
+          report(outcome, torch, setup, step, summed, context.param(TrainingParams.ROWS), work);
+          if (context.mode() != Mode.VALUES) {
+            pipeline.report(outcome);
+          }
+        });
     if (context.mode() != Mode.TIME) {
       DType dtype = setup.settings.dtype();
       CclConfig one = sums.ofOneRank();
@@ -214,14 +262,14 @@ public final class MimoBench implements Bench {
     TransformerConfig c = s.model.language();
     RankGrid grid = s.layout.language();
     int tp = grid.size(Dim.TP);
-    int replicas = s.layout.ranks() / tp;
+    int replicas = grid.size(Dim.CP) * grid.size(Dim.DP);
     long widest = Math.max(c.ffn(), c.vocabulary()) / tp;
     Microbatch first = s.data.getFirst();
     long rows = (long) first.samples() * first.sequence() / replicas;
     return new AllReduceChoice.Sums(
         tp,
         replicas,
-        1,
+        grid.size(Dim.PP),
         widest * c.hidden() * s.settings.data().gradType().orElse(DType.F32).sizeBytes(),
         s.layout.sequenceParallel() ? 0 : rows * c.hidden() * s.settings.dtype().sizeBytes());
   }
@@ -240,13 +288,14 @@ public final class MimoBench implements Bench {
             languageLayers == 0 ? model.language().layers() : languageLayers);
     boolean frozen = context.param(FROZEN);
     boolean divided = context.param(DISTRIBUTED);
-    TwoModuleLayout layout = layout(context);
+    int microbatches = context.param(MICROBATCHES);
+    TwoModuleLayout layout = layout(context, model, microbatches);
     int samples = context.param(SAMPLES);
     int tokens = context.param(TOKENS);
     check(model, layout, samples, tokens);
+    checkPipelines(model, layout, microbatches, frozen);
     Fault fault = Injection.fault(context);
     Dropout dropout = Masks.of(context).dropout();
-    int microbatches = context.param(MICROBATCHES);
     Injection.check(model, layout, fault, new Injection.Drops(dropout.isOn(), microbatches));
     return new ModulesSetup(
         model,
@@ -263,14 +312,86 @@ public final class MimoBench implements Bench {
         Microbatches.random(model, samples, tokens, microbatches, Microbatches.Masks.UNEVEN, 1));
   }
 
-  private static TwoModuleLayout layout(BenchContext context) {
+  private static TwoModuleLayout layout(
+      BenchContext context, TwoModuleConfig model, int microbatches) {
     try {
-      return new TwoModuleLayout(
-          RankGrid.parse(context.param(ENCODER)),
-          RankGrid.parse(context.param(LANGUAGE)),
-          context.param(SP));
+      TwoModuleLayout layout =
+          new TwoModuleLayout(
+              RankGrid.parse(context.param(ENCODER)),
+              RankGrid.parse(context.param(LANGUAGE)),
+              context.param(SP));
+      return layout.isApart()
+          ? layout.with(pipelines(context, model, layout, microbatches))
+          : withoutPipeline(context, layout);
     } catch (LayoutException e) {
       throw new UsageException(String.valueOf(e.getMessage()));
+    }
+  }
+
+  private static TwoModuleLayout withoutPipeline(BenchContext context, TwoModuleLayout layout) {
+    checkUnused(context, layout, SCHEDULE, IN_TURN);
+    checkUnused(context, layout, ENCODER_STAGE_LAYERS, Pipe.EVEN);
+    checkUnused(context, layout, LANGUAGE_STAGE_LAYERS, Pipe.EVEN);
+    return layout;
+  }
+
+  private static void checkUnused(
+      BenchContext context, TwoModuleLayout layout, Param<String> param, String unsaid) {
+    if (!context.param(param).equals(unsaid)) {
+      throw new UsageException(
+          """
+          %s is %s, but both modules are on the same ranks, where they have no pipeline; \
+          expected the language model on ranks of its own, e.g. with offset=%s\
+          """
+              .formatted(param.name(), context.param(param), layout.worldSize()));
+    }
+  }
+
+  private static ModulePipelines pipelines(
+      BenchContext context, TwoModuleConfig model, TwoModuleLayout layout, int microbatches) {
+    String schedule = context.param(SCHEDULE);
+    int ranks = layout.encoder().size(Dim.PP) + layout.language().size(Dim.PP);
+    ModulePipelines pipelines;
+    if (Pipe.isFile(schedule)) {
+      PipelineSchedule read =
+          Pipe.file(schedule, ranks, "both modules' pp add up to " + ranks, microbatches);
+      pipelines = new ModulePipelines((p, m) -> read, Optional.empty(), Optional.empty());
+    } else {
+      pipelines = ModulePipelines.of(Pipe.named(schedule));
+    }
+    return pipelines.with(
+        split(context, ENCODER_STAGE_LAYERS, model.encoder()),
+        split(context, LANGUAGE_STAGE_LAYERS, model.language()));
+  }
+
+  private static Optional<LayerSplit> split(
+      BenchContext context, Param<String> param, TransformerConfig config) {
+    String text = context.param(param);
+    int stages = (int) text.chars().filter(c -> c == ',').count() + 1;
+    return text.equals(Pipe.EVEN)
+        ? Optional.empty()
+        : Optional.of(LayerSplit.parse(param.name(), text, config.layers(), stages));
+  }
+
+  /** Refuses pipelines that cannot be. */
+  public static void checkPipelines(
+      TwoModuleConfig model, TwoModuleLayout layout, int microbatches, boolean frozen) {
+    if (!layout.isApart()) {
+      return;
+    }
+    try {
+      layout.schedule(model, microbatches);
+    } catch (LayoutException e) {
+      throw new UsageException(String.valueOf(e.getMessage()));
+    }
+    int pp = layout.encoder().size(Dim.PP);
+    if (frozen && pp > 1) {
+      throw new UsageException(
+          """
+          frozen encoder %s: its stages before the projector have nothing to train; expected pp 1 \
+          of the encoder, or one that is not frozen\
+          """
+              .formatted(layout.encoder()));
     }
   }
 
@@ -326,25 +447,29 @@ public final class MimoBench implements Bench {
     }
   }
 
-  /** Trains on a rank, and records what it has at the end. */
-  private static void train(
-      Worker worker,
-      ModulesSetup s,
-      StepRecord record,
+  /** What ranks tell of themselves. */
+  private record Told(
       StepBound step,
       SummedGradients summed,
-      Map<String, WorkCount> work) {
+      Map<String, WorkCount> work,
+      PipelineReport pipeline) {}
+
+  /** Trains on a rank, and records what it has at the end. */
+  private static void train(Worker worker, ModulesSetup s, StepRecord record, Told told) {
     TwoModuleTraining.create(worker, s.model, s.layout, s.settings)
         .ifPresent(training -> {
           try (training) {
             OptionalDouble own = training.train(s.data); // other ranks go on meanwhile
-            step.changes(training.bytesRead(), training.bytesWritten());
-            summed.add(worker, List.of(training.encoderData(), training.languageData()));
-            if (work.isEmpty()) {
-              work.putAll(training.work()); // ranks are alike
+            told.step.changes(training.bytesRead(), training.bytesWritten());
+            told.summed.add(worker, training.data());
+            training
+                .pipelineStep()
+                .ifPresent(step -> told.pipeline.add(training.pipelinePlace().orElseThrow(), step));
+            if (worker.rank() == s.layout.firstRank()) { // whose operations are listed
+              told.work.putAll(training.work());
             }
             if (own.isPresent()) {
-              if (s.layout.language().coordinate(worker.rank(), Dim.TP) == 0) {
+              if (training.data().getLast().layout().tp().rank() == 0) {
                 record.addToSum(Kind.LOSS, "loss", own.getAsDouble());
               }
               record.add(worker.rank(), training);

@@ -114,39 +114,56 @@ record Pipe(
   }
 
   private static PipelineSchedule schedule(Asked asked) {
-    if (asked.schedule.endsWith(".csv")) {
-      return file(asked);
+    if (isFile(asked.schedule)) {
+      return file(asked.schedule, asked.pp, "pp is " + asked.pp, asked.microbatches);
     }
-    String word = asked.schedule.toLowerCase(Locale.ROOT);
-    List<String> known = Stream.of(Schedules.values()).map(Schedules::toString).toList();
-    Schedules named =
-        Stream.of(Schedules.values())
-            .filter(s -> s.toString().equals(word))
-            .findFirst()
-            .orElseThrow(() ->
-                new UsageException(
-                    "schedule: got \"%s\"; expected one of %s, or a file.csv%s"
-                        .formatted(
-                            asked.schedule, String.join(", ", known), Suggest.hint(word, known))));
+    Schedules named = named(asked.schedule);
     boolean interleaves = named == Schedules.ONE_F_ONE_B && asked.vpp > 1;
     return (interleaves ? Schedules.INTERLEAVED : named)
         .of(asked.pp, asked.microbatches, asked.vpp);
   }
 
-  private static PipelineSchedule file(Asked asked) {
+  /** Whether a schedule is a file of the user, not a name. */
+  static boolean isFile(String schedule) {
+    return schedule.endsWith(".csv");
+  }
+
+  /**
+   * The schedule of a name.
+   *
+   * @throws UsageException if there is none
+   */
+  static Schedules named(String schedule) {
+    String word = schedule.toLowerCase(Locale.ROOT);
+    List<String> known = Stream.of(Schedules.values()).map(Schedules::toString).toList();
+    return Stream.of(Schedules.values())
+        .filter(s -> s.toString().equals(word))
+        .findFirst()
+        .orElseThrow(() ->
+            new UsageException(
+                "schedule: got \"%s\"; expected one of %s, or a file.csv%s"
+                    .formatted(schedule, String.join(", ", known), Suggest.hint(word, known))));
+  }
+
+  /**
+   * The schedule in a file.
+   *
+   * @param pp ranks that it must have
+   * @param why they are so many, for people
+   * @throws UsageException if it cannot be read, or is of other numbers
+   */
+  static PipelineSchedule file(String path, int pp, String why, int microbatches) {
     PipelineSchedule read;
     try {
-      String text =
-          UserFile.text(UserFile.path(asked.schedule), "a schedule, a line for each rank");
-      read = ScheduleCsv.parse(asked.schedule, text);
+      String text = UserFile.text(UserFile.path(path), "a schedule, a line for each rank");
+      read = ScheduleCsv.parse(path, text);
     } catch (UnreadableException e) {
       throw new UsageException("schedule: " + e.getMessage());
     }
-    if (read.ranks() != asked.pp || read.microbatches() != asked.microbatches) {
+    if (read.ranks() != pp || read.microbatches() != microbatches) {
       throw new UsageException(
-          "%s: %s ranks and %s microbatches, but pp is %s and microbatches %s; expected the same"
-              .formatted(
-                  asked.schedule, read.ranks(), read.microbatches(), asked.pp, asked.microbatches));
+          "%s: %s ranks and %s microbatches, but %s and microbatches %s; expected the same"
+              .formatted(path, read.ranks(), read.microbatches(), why, microbatches));
     }
     return read;
   }

@@ -9,32 +9,26 @@ import org.kernbench.eval.Outcome;
 import org.kernbench.eval.figures.Figure;
 import org.kernbench.eval.figures.PipelineChart;
 import org.kernbench.eval.output.Numbers;
-import org.kernbench.nn.autograd.Parameter;
 import org.kernbench.nn.pipeline.Action;
-import org.kernbench.nn.pipeline.PipelineLayout;
-import org.kernbench.nn.pipeline.PipelineModel;
 import org.kernbench.nn.pipeline.PipelineStep;
 import org.kernbench.nn.pipeline.PipelineStep.Span;
 
 /** What the ranks of a pipeline did when, and what they held. */
 final class PipelineReport {
-  private final Pipe pipe;
+  private final String name;
   private final Map<Integer, Line> lines = new TreeMap<>();
 
   /** A rank of the first replica's pipeline, its first tensor- and context-parallel rank. */
-  private record Line(List<Span> spans, long mostHeld, long parameters) {}
+  private record Line(List<Span> spans, long mostHeld) {}
 
-  PipelineReport(Pipe pipe) {
-    this.pipe = pipe;
+  /** Of a schedule, as people know it. */
+  PipelineReport(String name) {
+    this.name = name;
   }
 
   /** Takes what a rank has done; one for each place in the pipeline is kept. */
-  void add(PipelineLayout layout, PipelineStep step, PipelineModel model) {
-    long bytes = 0;
-    for (Parameter p : model.parameters()) {
-      bytes += p.shape().elements() * p.dtype().sizeBytes();
-    }
-    lines.putIfAbsent(layout.pp().rank(), new Line(step.spans(), step.mostBytesHeld(), bytes));
+  void add(int place, PipelineStep step) {
+    lines.putIfAbsent(place, new Line(step.spans(), step.mostBytesHeld()));
   }
 
   /** Adds what there is to say; everything must be done. */
@@ -84,7 +78,6 @@ final class PipelineReport {
                 (span.endPs() - firstPs) / 1e3));
       }
     });
-    String name = pipe.schedule().map(Object::toString).orElse("");
     return PipelineChart.of("pipeline", "Pipeline " + name, bars);
   }
 

@@ -177,7 +177,7 @@ final class PipelinedProgram {
     model.stages().values().forEach(stage -> program.balance(w, stage.experts()));
     program.changed(optimizer);
     program.noteMemory(w);
-    program.pipeline().add(layout, step, model);
+    program.pipeline().add(layout.place(), step);
     model.stages().values().forEach(stage -> program.noteExperts(w, stageLayout, stage.experts()));
     if (TrainingProgram.hasValues(torch)) {
       record(w, stageLayout, losses, sums);

@@ -60,7 +60,7 @@ final class TrainingProgram {
 
   TrainingProgram(Setup setup) {
     this.setup = setup;
-    this.pipeline = new PipelineReport(setup.pipe());
+    this.pipeline = new PipelineReport(setup.pipe().schedule().map(Object::toString).orElse(""));
   }
 
   /**

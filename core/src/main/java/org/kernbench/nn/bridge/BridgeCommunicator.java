@@ -33,6 +33,10 @@ import org.kernbench.torch.Work;
  * from what it had sent. All ranks of a boundary stage call; leaders send and receive, and hand on
  * what came to the others of their lane.
  *
+ * <p>The methods that begin with {@code i} return at once, for programs that order their messages
+ * themselves, as a pipeline does; their messages go each by itself ({@link
+ * ProcessGroup#withMessagesApart}).
+ *
  * <p>With more lanes on one side, its lanes' samples follow each other: a leader cuts what it has
  * for several, and joins what comes from several.
  *
@@ -81,7 +85,21 @@ public final class BridgeCommunicator {
    *     null for rows that may be cut anywhere
    */
   public void sendForward(Graph graph, Variable x, @Nullable SampleTokens tokens) {
-    new Side(true, "sendForward", graph, tokens).send(x.value(), x.shape());
+    Side side = new Side(true, "sendForward", graph, tokens);
+    side.send(x.value(), x.shape(), distributed.world()).forEach(Work::await);
+  }
+
+  /**
+   * {@link #sendForward(Graph, Variable, SampleTokens)}, without waiting for the other side.
+   *
+   * @return what the graph must outlive; nothing on a rank that is no leader
+   */
+  public List<Work> isendForward(Graph graph, Variable x, @Nullable SampleTokens tokens) {
+    return new Side(true, "isendForward", graph, tokens).send(x.value(), x.shape(), apart());
+  }
+
+  private ProcessGroup apart() {
+    return distributed.world().withMessagesApart();
   }
 
   /** {@link #sendForward(Graph, Variable, SampleTokens)} without tokens per sample. */
@@ -99,7 +117,15 @@ public final class BridgeCommunicator {
   public Variable recvForward(
       Graph graph, Shape shape, DType dtype, @Nullable SampleTokens tokens) {
     Side side = new Side(false, "recvForward", graph, tokens);
-    return new Variable(side.receive(shape, dtype), shape, true);
+    return new Variable(side.receive(shape, dtype, distributed.world()).await(), shape, true);
+  }
+
+  /**
+   * {@link #recvForward(Graph, Shape, DType, SampleTokens)}, without waiting for the other side.
+   */
+  public Receipt irecvForward(
+      Graph graph, Shape shape, DType dtype, @Nullable SampleTokens tokens) {
+    return new Side(false, "irecvForward", graph, tokens).receive(shape, dtype, apart());
   }
 
   /** {@link #recvForward(Graph, Shape, DType, SampleTokens)} without tokens per sample. */
@@ -115,7 +141,6 @@ public final class BridgeCommunicator {
    * @param received what {@link #recvForward} returned, after the backward pass
    */
   public void sendBackward(Graph graph, Variable received, @Nullable SampleTokens tokens) {
-    Side side = new Side(false, "sendBackward", graph, tokens);
     Tensor grad =
         received
             .grad()
@@ -123,11 +148,33 @@ public final class BridgeCommunicator {
                 LayoutException.state(
                     "bridge %s: sendBackward of %s, which has no gradient; run backward first"
                         .formatted(plan, received)));
+    sendBackward(
+            new Side(false, "sendBackward", graph, tokens),
+            grad,
+            received.shape(),
+            distributed.world())
+        .forEach(Work::await);
+  }
+
+  /**
+   * {@link #sendBackward(Graph, Variable, SampleTokens)}, without waiting for the other side.
+   *
+   * @param grad the gradient of what was received
+   * @return what the graph must outlive; nothing on a rank that is no leader
+   */
+  public List<Work> isendBackward(
+      Graph graph, Variable received, Tensor grad, @Nullable SampleTokens tokens) {
+    Side side = new Side(false, "isendBackward", graph, tokens);
+    return sendBackward(side, grad, received.shape(), apart());
+  }
+
+  private List<Work> sendBackward(Side side, Tensor grad, Shape shape, ProcessGroup messages) {
     ProcessGroup group = context;
+    Tensor sum = grad;
     if (group != null && group.ranks().contains(side.lane().leader())) {
-      grad = new Exchange(graph, group).move(Move.ALL_REDUCE, grad, received.shape());
+      sum = new Exchange(side.graph, group).move(Move.ALL_REDUCE, grad, shape);
     }
-    side.send(grad, received.shape());
+    return side.send(sum, shape, messages);
   }
 
   /** {@link #sendBackward(Graph, Variable, SampleTokens)} without tokens per sample. */
@@ -142,7 +189,15 @@ public final class BridgeCommunicator {
    * @return its gradient, for {@link Graph#backward(Variable, Tensor)}
    */
   public Tensor recvBackward(Graph graph, Variable sent, @Nullable SampleTokens tokens) {
-    return new Side(true, "recvBackward", graph, tokens).receive(sent.shape(), sent.dtype());
+    return new Side(true, "recvBackward", graph, tokens)
+        .receive(sent.shape(), sent.dtype(), distributed.world())
+        .await();
+  }
+
+  /** {@link #recvBackward(Graph, Variable, SampleTokens)}, without waiting for the other side. */
+  public Receipt irecvBackward(Graph graph, Variable sent, @Nullable SampleTokens tokens) {
+    return new Side(true, "irecvBackward", graph, tokens)
+        .receive(sent.shape(), sent.dtype(), apart());
   }
 
   /** {@link #recvBackward(Graph, Variable, SampleTokens)} without tokens per sample. */
@@ -181,6 +236,10 @@ public final class BridgeCommunicator {
         throw LayoutException.state("bridge " + plan + ": destroyed; create another");
       }
       this.group = own;
+    }
+
+    boolean isLeader() {
+      return rank == lane().leader();
     }
 
     Lane lane() {
@@ -253,64 +312,101 @@ public final class BridgeCommunicator {
       }
     }
 
-    void send(Tensor x, Shape shape) {
+    List<Work> send(Tensor x, Shape shape, ProcessGroup messages) {
       List<Integer> peers = plan.peers(isSource, lane);
       List<Integer> pieces = pieces(shape, peers.size());
-      if (rank != lane().leader()) {
-        return;
+      if (!isLeader()) {
+        return List.of();
       }
-      List<P2POp> messages = new ArrayList<>();
+      List<P2POp> ops = new ArrayList<>();
       int at = 0;
       for (int i = 0; i < peers.size(); i++) {
-        Tensor piece =
-            peers.size() == 1
-                ? x
-                : along(shape).select("cut", x, AlongAxis.range(at, pieces.get(i)));
+        Tensor piece = peers.size() == 1 ? x : cut(x, shape, at, pieces.get(i));
         at += pieces.get(i);
-        messages.add(P2POp.isend(flat(piece), peers.get(i)));
+        ops.add(P2POp.isend(alike(piece, shape), peers.get(i)));
       }
-      go(messages);
+      return messages.batchIsendIrecv(ops);
     }
 
-    Tensor receive(Shape shape, DType dtype) {
+    /** On many PEs a part of a tensor lies on others than a tensor of that size. */
+    private Tensor cut(Tensor x, Shape shape, int at, int extent) {
+      AlongAxis along = along(shape);
+      Tensor piece = along.select("cut", x, AlongAxis.range(at, extent));
+      return graph.compute().isSpread()
+          ? along.join("cut", List.of(piece), List.of(extent))
+          : piece;
+    }
+
+    Receipt receive(Shape shape, DType dtype, ProcessGroup messages) {
       List<Integer> peers = plan.peers(isSource, lane);
-      List<Integer> pieces = pieces(shape, peers.size());
-      Tensor whole =
-          rank == lane().leader() && peers.size() > 1
-              ? received(shape, dtype, peers, pieces)
-              : empty(shape, dtype);
-      if (rank == lane().leader() && peers.size() == 1) {
-        go(List.of(P2POp.irecv(flat(whole), peers.getFirst())));
-      }
-      if (group.size() > 1) {
-        group.broadcast(whole, lane().leader());
-      }
-      return whole;
-    }
-
-    private Tensor received(Shape shape, DType dtype, List<Integer> peers, List<Integer> pieces) {
-      List<P2POp> messages = new ArrayList<>();
-      List<Tensor> parts = new ArrayList<>();
-      for (int i = 0; i < peers.size(); i++) {
-        parts.add(empty(along(shape).with(pieces.get(i)), dtype));
-        messages.add(P2POp.irecv(flat(parts.getLast()), peers.get(i)));
-      }
-      go(messages);
-      return along(shape).join("join", parts, pieces).view(0, shape, graph.name("join"));
+      return new Receipt(this, shape, dtype, peers, pieces(shape, peers.size()), messages);
     }
 
     private Tensor empty(Shape shape, DType dtype) {
       return graph.compute().empty(graph.name("received"), shape, dtype);
     }
+  }
 
-    private void go(List<P2POp> messages) {
-      distributed.batchIsendIrecv(messages).forEach(Work::await);
+  /** What is on its way to a lane. */
+  public static final class Receipt {
+    private final Side side;
+    private final Shape shape;
+    private final List<Integer> pieces;
+    private final List<Tensor> parts = new ArrayList<>();
+    private final List<Work> works;
+    private @Nullable Tensor whole;
+
+    private Receipt(
+        Side side,
+        Shape shape,
+        DType dtype,
+        List<Integer> peers,
+        List<Integer> pieces,
+        ProcessGroup messages) {
+      this.side = side;
+      this.shape = shape;
+      this.pieces = pieces;
+      boolean leads = side.isLeader();
+      List<P2POp> ops = new ArrayList<>();
+      for (int i = 0; leads && i < peers.size(); i++) {
+        parts.add(side.empty(side.along(shape).with(pieces.get(i)), dtype));
+        ops.add(P2POp.irecv(alike(parts.getLast(), shape), peers.get(i)));
+      }
+      if (!leads) {
+        parts.add(side.empty(shape, dtype));
+      }
+      this.works = messages.batchIsendIrecv(ops);
+    }
+
+    /**
+     * Waits until the other side has sent, as {@link Work#await} does, and hands on what has come
+     * to all ranks of the lane; all of them call it, and get the same tensor each time.
+     */
+    public Tensor await() {
+      Tensor known = whole;
+      if (known != null) {
+        return known;
+      }
+      works.forEach(Work::await);
+      Tensor came =
+          parts.size() == 1
+              ? parts.getFirst()
+              : side.along(shape)
+                  .join("join", parts, pieces)
+                  .view(0, shape, side.graph.name("join"));
+      if (side.group.size() > 1) {
+        side.group.broadcast(came, side.lane().leader());
+      }
+      whole = came;
+      return came;
     }
   }
 
-  /** Both ends see a row of elements, whatever the tensors' shapes. */
-  private static Tensor flat(Tensor tensor) {
-    return tensor.view(0, Shape.of(Math.toIntExact(tensor.shape().elements())), tensor.name());
+  /** Both ends see the same rows, or of tensors with more axes a row of as many elements. */
+  private static Tensor alike(Tensor tensor, Shape of) {
+    return of.rank() == 2
+        ? tensor
+        : tensor.view(0, Shape.of(Math.toIntExact(tensor.shape().elements())), tensor.name());
   }
 
   /** Releases its group; more than once does no harm. */

@@ -73,9 +73,7 @@ public final class BridgeLanes {
   private void check() {
     checkDimensions("source " + options.source(), src);
     checkDimensions("destination " + options.dest(), dest);
-    boolean isApart =
-        src.offset() + src.size() <= dest.offset() || dest.offset() + dest.size() <= src.offset();
-    if (!isApart) {
+    if (!src.isApartFrom(dest)) {
       throw wrong(
           """
           source %s has ranks %s, destination %s has %s; expected none in both: modules \

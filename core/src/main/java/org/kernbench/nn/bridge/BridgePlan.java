@@ -200,7 +200,10 @@ public final class BridgePlan {
   private void checkNoPipeline(boolean isSource, RankGrid grid) {
     if (grid.size(Dim.PP) > 1) {
       throw wrong(
-          "%s has pp %s; expected 1: colocated modules have no pipeline"
+          """
+          %s has pp %s; expected 1: colocated modules have no pipeline, modules on ranks of \
+          their own (another offset) may have one\
+          """
               .formatted(side(isSource), grid.size(Dim.PP)));
     }
   }

@@ -54,10 +54,7 @@ public final class ModulePlacement {
         RankGrid first = grid(sorted, a);
         RankGrid second = grid(sorted, b);
         boolean equal = first.offset() == second.offset() && first.size() == second.size();
-        boolean apart =
-            first.offset() + first.size() <= second.offset()
-                || second.offset() + second.size() <= first.offset();
-        if (!equal && !apart) {
+        if (!equal && !first.isApartFrom(second)) {
           throw LayoutException.argument(
               """
               modules %s (ranks %s) and %s (ranks %s) share some ranks; expected the same \

@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.Set;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.nn.autograd.Graph;
 import org.kernbench.nn.autograd.Mistake;
@@ -40,7 +41,7 @@ final class LayoutComparison {
   private LayoutComparison(LayoutRun reference, LayoutRun subject) {
     this.subject = subject;
     this.one = reference.rank(0);
-    this.ranks = subject.layout().ranks();
+    this.ranks = subject.span();
   }
 
   /**
@@ -70,7 +71,7 @@ final class LayoutComparison {
     String worstTensor = "";
     int tensors = 0;
     for (Stage stage : finished) {
-      for (int r = 0; r < ranks; r++) {
+      for (int r : having(stage.name())) {
         tensors++;
         double error = stage.error(r);
         if (error > worst) {
@@ -113,7 +114,7 @@ final class LayoutComparison {
       String name = e.getKey();
       Gradient whole = one.gradients.get(name);
       double size = Vectors.norm(e.getValue());
-      for (int r = 0; r < ranks; r++) {
+      for (int r : having(name)) {
         double[] got = subject.rank(r).trained.getOrDefault(name, new double[0]);
         ModuleRole module =
             whole == null ? ModuleRole.ENCODER : whole.module(); // only the encoder is frozen
@@ -142,7 +143,7 @@ final class LayoutComparison {
   }
 
   private int global(int rank) {
-    return rank + subject.layout().encoder().offset();
+    return rank + subject.layout().firstRank();
   }
 
   // ---- the first that is wrong ----
@@ -182,7 +183,11 @@ final class LayoutComparison {
   }
 
   private FirstDifference finding(Stage stage, int rank) {
-    Suspects.Verdict why = new Suspects(this).of(stage, rank);
+    Suspects.Verdict why =
+        subject.layout().isApart()
+            ? new Suspects.Verdict(
+                Mistake.UNKNOWN, "causes are looked for where the modules share their ranks")
+            : new Suspects(this).of(stage, rank);
     double[] got = stage.got()[rank];
     double[] expected = stage.expected()[rank];
     String where = coordinates(stage.module(), rank);
@@ -334,7 +339,7 @@ final class LayoutComparison {
         .findFirst()
         .orElseThrow()
         .stream()
-        .map(r -> r - subject.layout().encoder().offset())
+        .map(r -> r - subject.layout().firstRank())
         .toList();
   }
 
@@ -467,7 +472,9 @@ final class LayoutComparison {
     one.gradients.forEach((name, whole) -> {
       double[][] got = new double[ranks][];
       double[][] expected = new double[ranks][];
-      for (int r = 0; r < ranks; r++) {
+      Arrays.fill(got, new double[0]);
+      Arrays.fill(expected, new double[0]);
+      for (int r : having(name)) {
         Gradient part = gradient(r, name);
         got[r] = own ? summed(name, r) : part.finished();
         double[] all = own ? whole.own() : whole.finished();
@@ -476,6 +483,19 @@ final class LayoutComparison {
       stages.add(new Stage(kind, name, whole.module(), -1, got, expected, floor, null));
     });
     return stages;
+  }
+
+  /** The ranks that have a part of a parameter: all, unless modules have ranks of their own. */
+  private List<Integer> having(String parameter) {
+    List<Integer> having =
+        IntStream.range(0, ranks)
+            .filter(r -> subject.rank(r).parameters.containsKey(parameter))
+            .boxed()
+            .toList();
+    if (having.isEmpty() && !subject.isFailed()) {
+      throw new IllegalStateException("bug: no rank has " + parameter);
+    }
+    return having;
   }
 
   private Gradient gradient(int rank, String name) {
@@ -491,7 +511,7 @@ final class LayoutComparison {
     Gradient mine = gradient(rank, name);
     RankGrid grid = grid(mine.module());
     double[] sum = new double[mine.own().length];
-    for (int r = 0; r < ranks; r++) {
+    for (int r : having(name)) {
       boolean sameTp = grid.coordinate(global(r), Dim.TP) == grid.coordinate(global(rank), Dim.TP);
       if (sameTp || mine.sharding().sequenceParallel()) {
         Vectors.add(sum, gradient(r, name).own());
@@ -529,7 +549,7 @@ final class LayoutComparison {
         if (e.getValue().module() == module) {
           expected += Math.pow(Vectors.norm(e.getValue().finished()), 2);
           boolean whole = e.getValue().sharding().axis().isEmpty();
-          for (int r = 0; r < ranks; r++) {
+          for (int r : having(e.getKey())) {
             RankGrid grid = grid(module);
             int rank = global(r);
             boolean first =
@@ -557,7 +577,7 @@ final class LayoutComparison {
     one.gradients.forEach((name, whole) -> {
       RankGrid grid = grid(whole.module());
       Map<Integer, double[]> first = new HashMap<>();
-      for (int r = 0; r < ranks; r++) {
+      for (int r : having(name)) {
         Gradient g = gradient(r, name);
         int part = g.sharding().axis().isEmpty() ? 0 : grid.coordinate(global(r), Dim.TP);
         double[] before = first.putIfAbsent(part, g.finished());

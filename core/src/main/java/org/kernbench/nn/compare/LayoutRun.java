@@ -86,7 +86,7 @@ public final class LayoutRun {
     this.config = config;
     this.settings = settings;
     this.microbatches = List.copyOf(microbatches);
-    this.ranks = new RankRun[layout.ranks()];
+    this.ranks = new RankRun[layout.worldSize() - layout.firstRank()];
     Arrays.setAll(ranks, r -> new RankRun());
   }
 
@@ -120,6 +120,11 @@ public final class LayoutRun {
     }
   }
 
+  /** Ranks from the first of the layout to its last; one of neither module has nothing. */
+  int span() {
+    return ranks.length;
+  }
+
   /** What a rank of the layout has; 0 is the first one after the offset. */
   RankRun rank(int rank) {
     return ranks[rank];
@@ -133,7 +138,7 @@ public final class LayoutRun {
   /** The program of every rank of the world; each records what it computes. */
   public void body(Worker worker) {
     TwoModuleTraining.create(worker, config, layout, settings)
-        .ifPresent(training -> record(training, ranks[worker.rank() - layout.encoder().offset()]));
+        .ifPresent(training -> record(training, ranks[worker.rank() - layout.firstRank()]));
   }
 
   private void record(TwoModuleTraining training, RankRun run) {

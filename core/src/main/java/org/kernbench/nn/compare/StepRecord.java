@@ -215,8 +215,7 @@ public final class StepRecord {
 
   /** Keeps the first values of two modules' parameters. */
   public void keepFirst(int rank, TwoModuleTraining training) {
-    keepFirst(rank, training.encoderData());
-    keepFirst(rank, training.languageData());
+    training.data().forEach(module -> keepFirst(rank, module));
   }
 
   /** The value of a parameter before the step; none if it was not kept. */
@@ -239,7 +238,7 @@ public final class StepRecord {
 
   /** Adds gradients, their norm and the parameters of two modules after a step. */
   public void add(int rank, TwoModuleTraining training) {
-    for (DataParallel data : List.of(training.encoderData(), training.languageData())) {
+    for (DataParallel data : training.data()) {
       addGradients(rank, data);
       addParameters(rank, data);
     }

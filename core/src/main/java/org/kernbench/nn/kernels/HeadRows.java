@@ -157,7 +157,9 @@ public final class HeadRows implements Dependent, AutoCloseable {
   /**
    * The tiles of one place. Columns of cubes divide the heads, as the copies are divided; the PEs
    * of a column the tiles of these. Later rows see more keys (earlier keys are seen by more rows),
-   * so tiles are dealt there and back: who has a long one has a short one next.
+   * so tiles are dealt there and back: who has a long one has a short one, too. Each row of cubes
+   * begins with another round, for the rows of a round lie in few cubes, whose links all would want
+   * at once.
    */
   public static void deal(
       Mesh mesh, int place, int samples, int headCount, int rows, int tile, Visit visit) {
@@ -173,7 +175,9 @@ public final class HeadRows implements Dependent, AutoCloseable {
     int places = mesh.axes().get(0).size() * pes;
     int own = place / (pes * mesh.axes().get(1).size()) * pes + place % pes;
     int units = mine * Math.ceilDiv(rows, tile);
-    for (int round = 0; round * places < units; round++) {
+    int rounds = Math.ceilDiv(units, places);
+    for (int i = 0; i < rounds; i++) {
+      int round = (i + own / pes) % rounds;
       int unit = round * places + (round % 2 == 0 ? own : places - 1 - own);
       if (unit < units) {
         int head = first + unit % mine;

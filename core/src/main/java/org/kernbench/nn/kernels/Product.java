@@ -374,7 +374,9 @@ final class Product implements Dependent {
       Rectangle tiles = grid.tilesOf(group(place / pes), place % pes);
       int down = Math.ceilDiv(tiles.rows().count(), plan.down());
       int across = Math.ceilDiv(tiles.columns().count(), plan.across());
-      int first = grid.firstBlock(place % pes, down, across);
+      // other cubes make the same rows, or columns, and store them where others do
+      int apart = place / pes * down * across / compute.places();
+      int first = grid.firstBlock(place % pes, down, across) + apart;
       run(tl, shared.stream().map(Shared::factors).toList(), tiles, first);
     }
   }

@@ -147,7 +147,7 @@ public final class TransformerStage implements Module {
   }
 
   /** As {@link Transformer#lookUp}, of the first stage. */
-  Variable lookUp(Graph graph, int[] ids) {
+  public Variable lookUp(Graph graph, int[] ids) {
     return embedding().lookUp(graph, ids);
   }
 
@@ -155,7 +155,7 @@ public final class TransformerStage implements Module {
    * Adds learned positions, if the model has them, to this rank's rows, and sets some values to
    * zero as the graph says.
    */
-  Variable positioned(Graph graph, Variable x, int batch, SequencePart part) {
+  public Variable positioned(Graph graph, Variable x, int batch, SequencePart part) {
     Dropping.Rows rows = TransformerBlock.rows(x, part, layout);
     return Dropping.embedding(graph, withPositions(graph, x, batch, part), "embedding", rows);
   }

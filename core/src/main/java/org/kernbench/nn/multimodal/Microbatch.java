@@ -48,6 +48,23 @@ public final class Microbatch {
     return samples;
   }
 
+  /**
+   * Samples of each of some data-parallel ranks.
+   *
+   * @throws IllegalArgumentException if they cannot be divided
+   */
+  int share(int dp) {
+    if (samples % dp != 0) {
+      throw new IllegalArgumentException(
+          """
+          a microbatch of %s samples cannot be divided over %s data-parallel ranks; \
+          expected a multiple of %s\
+          """
+              .formatted(samples, dp, dp));
+    }
+    return samples / dp;
+  }
+
   /** Length of a sample. */
   public int sequence() {
     return sequence;

@@ -1,20 +1,27 @@
 package org.kernbench.nn.multimodal;
 
 import java.util.List;
+import org.kernbench.nn.bridge.BridgeLanes;
 import org.kernbench.nn.bridge.BridgeOptions;
 import org.kernbench.nn.bridge.BridgePlan;
 import org.kernbench.nn.parallel.Dim;
 import org.kernbench.nn.parallel.LayoutException;
 import org.kernbench.nn.parallel.RankGrid;
+import org.kernbench.nn.pipeline.PipelineSchedule;
 
 /**
- * How two modules divide the same ranks, each by a grid of its own.
+ * How two modules divide ranks, each by a grid of its own: the same ranks, or each ranks of its
+ * own, where each may have a pipeline.
  *
- * @param encoder dimensions {@code tp}, {@code dp} and perhaps {@code cp}
- * @param language dimensions {@code tp}, {@code dp} and perhaps {@code cp}
+ * @param encoder dimensions {@code tp}, {@code dp} and perhaps {@code cp}, or on ranks of its own
+ *     {@code pp}
+ * @param language dimensions {@code tp}, {@code dp} and perhaps {@code cp}, and on ranks of its own
+ *     {@code pp}
  * @param sequenceParallel whether the language model divides rows of activations over {@code tp}
+ * @param pipelines how microbatches go through modules on ranks of their own
  */
-public record TwoModuleLayout(RankGrid encoder, RankGrid language, boolean sequenceParallel) {
+public record TwoModuleLayout(
+    RankGrid encoder, RankGrid language, boolean sequenceParallel, ModulePipelines pipelines) {
   /** Everything on one rank. */
   public static final TwoModuleLayout ONE_RANK =
       new TwoModuleLayout(
@@ -25,33 +32,92 @@ public record TwoModuleLayout(RankGrid encoder, RankGrid language, boolean seque
   /**
    * Checks that there can be a bridge between the modules.
    *
-   * @throws LayoutException if there cannot, see {@link BridgePlan}
+   * @throws LayoutException if there cannot, see {@link BridgePlan} and {@link BridgeLanes}
    */
   public TwoModuleLayout {
-    plan(encoder, language); // refuses what cannot be joined
+    bridge(encoder, language); // refuses what cannot be joined
+  }
+
+  /** With pipelines, if there are any, by 1F1B. */
+  public TwoModuleLayout(RankGrid encoder, RankGrid language, boolean sequenceParallel) {
+    this(encoder, language, sequenceParallel, ModulePipelines.DEFAULT);
+  }
+
+  /** A copy whose microbatches go through pipelines in another way. */
+  public TwoModuleLayout with(ModulePipelines other) {
+    return new TwoModuleLayout(encoder, language, sequenceParallel, other);
+  }
+
+  /** Whether each module has ranks of its own. */
+  public boolean isApart() {
+    return encoder.isApartFrom(language);
   }
 
   /** How samples go from one module to the other. */
-  public BridgePlan bridge() {
-    return plan(encoder, language);
+  public Bridge bridge() {
+    return bridge(encoder, language);
   }
 
-  private static BridgePlan plan(RankGrid encoder, RankGrid language) {
-    BridgeOptions options =
-        encoder.size(Dim.CP) > 1
-            ? BridgeOptions.DEFAULT.withSourceContextParallel()
-            : BridgeOptions.DEFAULT;
-    return new BridgePlan(encoder, language, options);
+  /**
+   * What a bridge is, whether modules share ranks or not.
+   *
+   * @param direction which module has more replicas
+   * @param text for people
+   */
+  public record Bridge(BridgePlan.Direction direction, String text) {
+    @Override
+    public String toString() {
+      return text;
+    }
+  }
+
+  private static Bridge bridge(RankGrid encoder, RankGrid language) {
+    if (encoder.isApartFrom(language)) {
+      BridgeLanes lanes = new BridgeLanes(encoder, language, BridgeOptions.DEFAULT);
+      return new Bridge(lanes.direction(), lanes.toString());
+    }
+    BridgePlan plan = new BridgePlan(encoder, language, options(encoder));
+    return new Bridge(plan.direction(), plan.toString());
+  }
+
+  private static BridgeOptions options(RankGrid encoder) {
+    return encoder.size(Dim.CP) > 1
+        ? BridgeOptions.DEFAULT.withSourceContextParallel()
+        : BridgeOptions.DEFAULT;
+  }
+
+  /** How the bridge is to be understood. */
+  BridgeOptions options() {
+    return isApart() ? BridgeOptions.DEFAULT : options(encoder);
+  }
+
+  /** The stages of a model on ranks of its own, and the order in which they work. */
+  ModulePipelines.Stages stages(TwoModuleConfig model, int microbatches) {
+    return pipelines.stages(model, encoder.size(Dim.PP), language.size(Dim.PP), microbatches);
+  }
+
+  /**
+   * The schedule of a step of modules on ranks of their own.
+   *
+   * @throws LayoutException if there is none, or a module has too few layers
+   */
+  public PipelineSchedule schedule(TwoModuleConfig model, int microbatches) {
+    return stages(model, microbatches).schedule();
   }
 
   /** Number of ranks. */
   public int ranks() {
-    return encoder.size();
+    return isApart() ? encoder.size() + language.size() : encoder.size();
   }
 
-  /** Number of ranks that a run needs: those before the offset take no part. */
+  /** The first rank of either module. */
+  public int firstRank() {
+    return Math.min(encoder.offset(), language.offset());
+  }
+
+  /** Number of ranks that a run needs: those of neither module take no part. */
   public int worldSize() {
-    return encoder.offset() + encoder.size();
+    return Math.max(encoder.offset() + encoder.size(), language.offset() + language.size());
   }
 
   /** Samples of a microbatch must be a multiple of this. */

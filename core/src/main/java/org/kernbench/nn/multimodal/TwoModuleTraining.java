@@ -1,14 +1,19 @@
 package org.kernbench.nn.multimodal;
 
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.OptionalInt;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.Mode;
@@ -22,6 +27,7 @@ import org.kernbench.nn.autograd.Variable;
 import org.kernbench.nn.kernels.Compute;
 import org.kernbench.nn.kernels.WorkCount;
 import org.kernbench.nn.layers.Init;
+import org.kernbench.nn.multimodal.ModulePipeline.Pass;
 import org.kernbench.nn.optim.AdamW;
 import org.kernbench.nn.optim.Checkpoint;
 import org.kernbench.nn.optim.DataParallel;
@@ -31,9 +37,12 @@ import org.kernbench.nn.optim.MultiModuleOptimizer;
 import org.kernbench.nn.optim.Optimizer;
 import org.kernbench.nn.optim.Sgd;
 import org.kernbench.nn.parallel.ModuleRole;
+import org.kernbench.nn.parallel.ParallelLayout;
+import org.kernbench.nn.pipeline.PipelineStep;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tensor.ShapeException;
+import org.kernbench.torch.ProcessGroup;
 import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.Worker;
@@ -44,18 +53,21 @@ import org.kernbench.torch.Worker;
  * over its tensor-parallel ranks where these have parts of a sum; all are divided by the tokens
  * that counted in the language model, on all ranks and in all microbatches. Source: {@code
  * docs/spec/megatron.md} 10.
+ *
+ * <p>Modules on ranks of their own are one pipeline ({@link ModulePipelines}). Then a rank has
+ * stages of one module, and what is said here of both is true of that one.
  */
 public final class TwoModuleTraining implements AutoCloseable {
   private final Torch torch;
-  private final TwoModuleModel model;
+  private final Optional<TwoModuleModel> whole;
+  private final Optional<ModulePipeline> stages;
   private final Recipe recipe;
   private final List<Parameter> encoder;
   private final List<Parameter> language;
   private final List<Parameter> all;
-  private final DataParallel encoderData;
-  private final DataParallel languageData;
-  private final TwoModuleModel.Groups groups;
-  private final SortedMap<String, MultiModuleOptimizer.Part> parts;
+  private final SortedMap<ModuleRole, DataParallel> data = new TreeMap<>();
+  private final ProcessGroup world;
+  private final SortedMap<String, MultiModuleOptimizer.Part> parts = new TreeMap<>();
   private final MultiModuleOptimizer optimizer;
   private final Settings settings;
   private final Map<String, WorkCount> work = new LinkedHashMap<>();
@@ -178,40 +190,71 @@ public final class TwoModuleTraining implements AutoCloseable {
    */
   public static Optional<TwoModuleTraining> create(
       Worker worker, TwoModuleConfig config, TwoModuleLayout layout, Settings settings) {
-    TwoModuleModel.Groups groups =
-        TwoModuleModel.Groups.create(worker.distributed(), layout, settings.fault());
-    return layout.encoder().contains(worker.rank())
-        ? Optional.of(new TwoModuleTraining(worker, config, groups, settings))
-        : Optional.empty();
-  }
-
-  private TwoModuleTraining(
-      Worker worker, TwoModuleConfig config, TwoModuleModel.Groups groups, Settings settings) {
-    this.torch = worker.torch();
-    this.settings = settings;
-    this.groups = groups;
+    Torch torch = worker.torch();
     Init init =
         new Init(torch, settings.dtype(), settings.seed(), settings.deviation())
             .withSpread()
             .roundedTo(settings.first());
-    this.model = new TwoModuleModel(config, groups, init);
+    if (layout.isApart()) {
+      return ModulePipeline.create(worker, config, layout, init, settings.fault())
+          .map(stages -> new TwoModuleTraining(torch, stages, settings));
+    }
+    TwoModuleModel.Groups groups =
+        TwoModuleModel.Groups.create(worker.distributed(), layout, settings.fault());
+    return layout.encoder().contains(worker.rank())
+        ? Optional.of(
+            new TwoModuleTraining(torch, new TwoModuleModel(config, groups, init), settings))
+        : Optional.empty();
+  }
+
+  /** Both modules. */
+  private TwoModuleTraining(Torch torch, TwoModuleModel model, Settings settings) {
+    this.torch = torch;
+    this.settings = settings;
+    this.whole = Optional.of(model);
+    this.stages = Optional.empty();
+    TwoModuleModel.Groups groups = model.groups();
+    this.world = groups.world();
     if (settings.frozen()) {
       model.freezeEncoder();
     }
     this.encoder = model.encoderParameters();
     this.language = model.languageParameters();
     this.all = Stream.concat(encoder.stream(), language.stream()).toList();
-    this.recipe = new TwoModuleRecipe(ModuleRole.LANGUAGE, groups.language(), settings.fault());
-    Recipe ofEncoder = new TwoModuleRecipe(ModuleRole.ENCODER, groups.language(), settings.fault());
-    DataParallel.Options data = settings.data();
-    this.encoderData = new DataParallel(torch, groups.encoder(), encoder, data, ofEncoder);
-    this.languageData = new DataParallel(torch, groups.language(), language, data, recipe);
-    this.parts =
-        new TreeMap<>(
-            Map.of(
-                ModuleRole.ENCODER.token(), part(encoderData),
-                ModuleRole.LANGUAGE.token(), part(languageData)));
-    this.optimizer = new MultiModuleOptimizer(torch, groups.world(), parts);
+    Fault fault = settings.fault();
+    this.recipe = new TwoModuleRecipe(ModuleRole.LANGUAGE, groups.language(), fault);
+    Recipe ofEncoder = new TwoModuleRecipe(ModuleRole.ENCODER, groups.language(), fault);
+    add(ModuleRole.ENCODER, groups.encoder(), encoder, ofEncoder);
+    add(ModuleRole.LANGUAGE, groups.language(), language, recipe);
+    data.forEach((role, module) -> parts.put(role.token(), part(module)));
+    this.optimizer = new MultiModuleOptimizer(torch, world, parts);
+  }
+
+  /** Stages of one module. */
+  private TwoModuleTraining(Torch torch, ModulePipeline stages, Settings settings) {
+    this.torch = torch;
+    this.settings = settings;
+    this.whole = Optional.empty();
+    this.stages = Optional.of(stages);
+    this.world = stages.world();
+    if (settings.frozen()) {
+      stages.freezeEncoder();
+    }
+    this.all = stages.parameters();
+    boolean encodes = stages.role() == ModuleRole.ENCODER;
+    this.encoder = encodes ? all : List.of();
+    this.language = encodes ? List.of() : all;
+    this.recipe = stages.recipe();
+    add(stages.role(), stages.stage(), all, recipe);
+    data.forEach((role, module) -> parts.put(role.token(), part(module)));
+    Set<String> modules =
+        Stream.of(ModuleRole.values()).map(ModuleRole::token).collect(Collectors.toSet());
+    this.optimizer = new MultiModuleOptimizer(torch, world, modules, parts);
+  }
+
+  private void add(
+      ModuleRole role, ParallelLayout layout, List<Parameter> parameters, Recipe decisions) {
+    data.put(role, new DataParallel(torch, layout, parameters, settings.data(), decisions));
   }
 
   private MultiModuleOptimizer.Part part(DataParallel data) {
@@ -243,10 +286,12 @@ public final class TwoModuleTraining implements AutoCloseable {
                     .formatted(name, all.stream().map(Parameter::name).toList())));
   }
 
+  /** This rank's part of encoder and projector; none if it has none. */
   public List<Parameter> encoderParameters() {
     return encoder;
   }
 
+  /** This rank's part of the language model; none if it has none. */
   public List<Parameter> languageParameters() {
     return language;
   }
@@ -258,14 +303,23 @@ public final class TwoModuleTraining implements AutoCloseable {
    * @return tokens of this rank that counted
    */
   public int backward(List<Microbatch> microbatches, Watched watched) {
-    encoderData.zeroGrad();
-    languageData.zeroGrad();
+    zeroGrad();
+    return stages
+        .map(own -> {
+          own.run(microbatches, new Pass(this::learning, (k, loss) -> {}, watched));
+          return own.tokens(microbatches);
+        })
+        .orElseGet(() -> backward(whole.orElseThrow(), microbatches, watched));
+  }
+
+  private int backward(TwoModuleModel model, List<Microbatch> microbatches, Watched watched) {
     int tokens = 0;
     int before = 0;
     for (int i = 0; i < microbatches.size(); i++) {
       NamedValues trace = new NamedValues();
       try (Graph graph = learning()) {
-        TwoModuleModel.Loss loss = forward(graph, microbatches.get(i), before, i, trace, watched);
+        LanguagePart.Loss loss =
+            forward(graph, model, microbatches.get(i), before, i, trace, watched);
         before += microbatches.get(i).samples();
         graph.backward(loss.sum());
         tokens += loss.tokens();
@@ -275,14 +329,24 @@ public final class TwoModuleTraining implements AutoCloseable {
     return tokens;
   }
 
+  private void zeroGrad() {
+    data.values().forEach(DataParallel::zeroGrad);
+  }
+
   /** A graph of the next step. */
   private Graph learning() {
     return Graph.of(torch, recipe).withDropout(settings.dropout.atStep(steps()));
   }
 
   /** Also a pass that stops with an error shows how far it came. */
-  private TwoModuleModel.Loss forward(
-      Graph graph, Microbatch data, int before, int index, NamedValues trace, Watched watched) {
+  private static LanguagePart.Loss forward(
+      Graph graph,
+      TwoModuleModel model,
+      Microbatch data,
+      int before,
+      int index,
+      NamedValues trace,
+      Watched watched) {
     try {
       return model.forward(graph, data, before, trace);
     } catch (IllegalArgumentException | ShapeException e) {
@@ -293,14 +357,12 @@ public final class TwoModuleTraining implements AutoCloseable {
 
   /** Makes them the gradients of the mean over all tokens of all ranks and microbatches. */
   public void finish(int tokens) {
-    encoderData.sum();
-    languageData.sum();
+    data.values().forEach(DataParallel::sum);
     divide(tokens);
   }
 
   private void divide(int tokens) {
-    encoderData.divideByTokens(tokens);
-    languageData.divideByTokens(tokens);
+    data.values().forEach(module -> module.divideByTokens(tokens));
   }
 
   /** Shrinks them and changes the parameters by them. */
@@ -320,14 +382,19 @@ public final class TwoModuleTraining implements AutoCloseable {
     return Optional.ofNullable(square);
   }
 
-  /** How gradients of encoder and projector are summed. */
-  public DataParallel encoderData() {
-    return encoderData;
+  /** How gradients are summed of each module that this rank has, the encoder first. */
+  public List<DataParallel> data() {
+    return List.copyOf(data.values());
   }
 
-  /** How those of the language model are. */
-  public DataParallel languageData() {
-    return languageData;
+  /** This rank's last step through the pipeline of modules on ranks of their own. */
+  public Optional<PipelineStep> pipelineStep() {
+    return stages.flatMap(ModulePipeline::latest);
+  }
+
+  /** Which rank of that pipeline's schedule this one is; empty if there is no pipeline. */
+  public OptionalInt pipelinePlace() {
+    return stages.map(own -> OptionalInt.of(own.place())).orElse(OptionalInt.empty());
   }
 
   /**
@@ -349,33 +416,82 @@ public final class TwoModuleTraining implements AutoCloseable {
 
   /** One step, which shows the losses of single tokens. */
   public OptionalDouble train(List<Microbatch> microbatches, TokenLosses seen) {
-    encoderData.zeroGrad();
-    languageData.zeroGrad();
-    int tokens = 0;
+    zeroGrad();
     try (GradientSync.Scratch scratch = new GradientSync.Scratch(torch)) {
-      Tensor sum = scratch.compute.empty("loss", Shape.of(1), Compute.working(settings.dtype));
-      scratch.compute.zero("loss", sum);
-      int before = 0;
-      for (int i = 0; i < microbatches.size(); i++) {
-        Microbatch data = microbatches.get(i);
-        try (Graph graph = learning()) {
-          TwoModuleModel.Loss loss = model.forward(graph, data, before, new NamedValues());
-          before += data.samples();
-          if (i == microbatches.size() - 1) {
-            DataParallel.backward(graph, loss.sum(), List.of(languageData, encoderData));
-          } else {
-            graph.backward(loss.sum());
-          }
-          tokens += loss.tokens();
-          seen.see(i, loss.perToken());
-          add(scratch.compute, sum, loss.sum());
-          graph.compute().work().forEach((name, one) -> work.merge(name, one, WorkCount::plus));
-        }
-      }
+      Tensor sum = zero(scratch.compute);
+      int tokens =
+          stages
+              .map(own -> train(own, microbatches, scratch.compute, sum, seen))
+              .orElseGet(
+                  () -> train(whole.orElseThrow(), microbatches, scratch.compute, sum, seen));
       divide(tokens);
       step();
       return read(sum);
     }
+  }
+
+  private Tensor zero(Compute compute) {
+    Tensor sum = compute.empty("loss", Shape.of(1), Compute.working(settings.dtype));
+    compute.zero("loss", sum);
+    return sum;
+  }
+
+  private int train(
+      TwoModuleModel model,
+      List<Microbatch> microbatches,
+      Compute compute,
+      Tensor sum,
+      TokenLosses seen) {
+    int tokens = 0;
+    int before = 0;
+    for (int i = 0; i < microbatches.size(); i++) {
+      Microbatch one = microbatches.get(i);
+      try (Graph graph = learning()) {
+        LanguagePart.Loss loss = model.forward(graph, one, before, new NamedValues());
+        before += one.samples();
+        if (i == microbatches.size() - 1) {
+          DataParallel.backward(graph, loss.sum(), data().reversed());
+        } else {
+          graph.backward(loss.sum());
+        }
+        tokens += loss.tokens();
+        seen.see(i, loss.perToken());
+        add(compute, sum, loss.sum());
+        count(graph);
+      }
+    }
+    return tokens;
+  }
+
+  private int train(
+      ModulePipeline own,
+      List<Microbatch> microbatches,
+      Compute compute,
+      Tensor sum,
+      TokenLosses seen) {
+    List<Graph> graphs = new ArrayList<>();
+    Supplier<Graph> counted =
+        () -> {
+          Graph graph = learning();
+          graphs.add(graph);
+          return graph;
+        };
+    own.run(
+        microbatches,
+        new Pass(
+            counted,
+            (k, loss) -> {
+              seen.see(k, loss.perToken());
+              add(compute, sum, loss.sum());
+            },
+            (k, trace) -> {}));
+    data.values().forEach(DataParallel::sum);
+    graphs.forEach(this::count);
+    return own.tokens(microbatches);
+  }
+
+  private void count(Graph graph) {
+    graph.compute().work().forEach((name, one) -> work.merge(name, one, WorkCount::plus));
   }
 
   // ---- evaluation ----
@@ -401,16 +517,37 @@ public final class TwoModuleTraining implements AutoCloseable {
    */
   public Evaluation evaluate(List<Microbatch> microbatches) {
     try (GradientSync.Scratch scratch = new GradientSync.Scratch(torch)) {
-      Tensor sum = scratch.compute.empty("loss", Shape.of(1), Compute.working(settings.dtype));
-      scratch.compute.zero("loss", sum);
-      for (Microbatch each : microbatches) {
-        try (Graph graph = Graph.of(torch, recipe)) {
-          TwoModuleModel.Loss loss = model.forward(graph, each, 0, new NamedValues());
-          add(scratch.compute, sum, loss.sum());
-        }
-      }
-      if (groups.language().dpCp().size() > 1) {
-        groups.language().dpCp().allReduce(sum);
+      Tensor sum = zero(scratch.compute);
+      Supplier<Graph> graphs = () -> Graph.of(torch, recipe);
+      ProcessGroup ranks =
+          stages
+              .map(own -> {
+                // of the last stage's tensor-parallel ranks, which have the same losses, one counts
+                boolean counts = own.ends() && own.stage().tp().rank() == 0;
+                Pass pass =
+                    new Pass(
+                        graphs,
+                        (k, loss) -> {
+                          if (counts) {
+                            add(scratch.compute, sum, loss.sum());
+                          }
+                        },
+                        (k, trace) -> {});
+                own.runForwards(microbatches, pass);
+                return world;
+              })
+              .orElseGet(() -> {
+                TwoModuleModel model = whole.orElseThrow();
+                for (Microbatch each : microbatches) {
+                  try (Graph graph = graphs.get()) {
+                    LanguagePart.Loss loss = model.forward(graph, each, 0, new NamedValues());
+                    add(scratch.compute, sum, loss.sum());
+                  }
+                }
+                return model.groups().language().dpCp();
+              });
+      if (ranks.size() > 1) {
+        ranks.allReduce(sum);
       }
       return new Evaluation(read(sum), microbatches.stream().mapToInt(Microbatch::tokens).sum());
     }
@@ -465,6 +602,16 @@ public final class TwoModuleTraining implements AutoCloseable {
   }
 
   private Checkpoint checkpoint() {
+    return stages
+        .map(own -> {
+          Checkpoint made = new Checkpoint(torch, own.stage()).across(world).with(all);
+          parts.values().forEach(part -> made.with(part.optimizer(), part.data()));
+          return made;
+        })
+        .orElseGet(() -> checkpoint(whole.orElseThrow().groups()));
+  }
+
+  private Checkpoint checkpoint(TwoModuleModel.Groups groups) {
     Checkpoint both = new Checkpoint(torch, groups.encoder());
     MultiModuleOptimizer.Part first = part(ModuleRole.ENCODER);
     MultiModuleOptimizer.Part second = part(ModuleRole.LANGUAGE);

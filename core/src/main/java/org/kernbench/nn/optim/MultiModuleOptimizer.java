@@ -6,8 +6,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
+import java.util.Set;
 import java.util.SortedMap;
+import java.util.SortedSet;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.function.UnaryOperator;
 import org.kernbench.nn.kernels.Compute;
 import org.kernbench.nn.kernels.Compute.BlockCopy;
@@ -24,12 +27,13 @@ import org.kernbench.torch.collective.ReduceKind;
  * factor, from the norm of all of them, and either every rank changes its parameters or none does.
  *
  * <p>Each module finds the square of its own norm; the vector of these, in the order of the
- * modules' names, is made known to all ranks by their maximum, as a rank need not have every
- * module; its sum is the square of the norm. Source: {@code docs/spec/megatron.md} 10.4.
+ * modules' names, is made known to all ranks by their maximum, with 0 for a module that a rank does
+ * not have; its sum is the square of the norm. Source: {@code docs/spec/megatron.md} 10.4.
  */
 public final class MultiModuleOptimizer implements AutoCloseable {
   private final Torch torch;
   private final ProcessGroup world;
+  private final SortedSet<String> modules;
   private final SortedMap<String, Part> parts;
 
   /** A module's gradients and what changes its parameters. */
@@ -46,14 +50,30 @@ public final class MultiModuleOptimizer implements AutoCloseable {
   public record StepResult(boolean success, OptionalDouble norm, OptionalLong zeros) {}
 
   /**
-   * An optimizer.
+   * An optimizer of a rank that has every module.
    *
    * @param world all ranks of all modules
    * @param parts by module
    */
   public MultiModuleOptimizer(Torch torch, ProcessGroup world, SortedMap<String, Part> parts) {
+    this(torch, world, parts.keySet(), parts);
+  }
+
+  /**
+   * An optimizer of a rank that has some of the modules.
+   *
+   * @param modules names of all, the same on all ranks
+   * @param parts by module, one or more of them
+   */
+  public MultiModuleOptimizer(
+      Torch torch, ProcessGroup world, Set<String> modules, SortedMap<String, Part> parts) {
+    if (parts.isEmpty() || !modules.containsAll(parts.keySet())) {
+      throw new IllegalArgumentException(
+          "modules %s of %s; expected one or more of them".formatted(parts.keySet(), modules));
+    }
     this.torch = torch;
     this.world = world;
+    this.modules = new TreeSet<>(modules);
     this.parts = new TreeMap<>(parts);
   }
 
@@ -155,12 +175,16 @@ public final class MultiModuleOptimizer implements AutoCloseable {
   /** A sum over the gradients of all modules, the same on all ranks. */
   private Tensor total(Compute compute, String name, UnaryOperator<Value> of) {
     List<BlockCopy> each = new ArrayList<>();
-    for (Part part : parts.values()) {
-      Tensor own = part.data.total(compute, name, of);
-      each.add(new BlockCopy(own, 1, 0, 0, 1, 1, 0, each.size()));
+    int at = 0;
+    for (String module : modules) {
+      Part part = parts.get(module);
+      if (part != null) {
+        each.add(new BlockCopy(part.data.total(compute, name, of), 1, 0, 0, 1, 1, 0, at));
+      }
+      at++;
     }
-    Tensor vector =
-        compute.assemble(name, 1, each.size(), each.getFirst().from().dtype(), false, each);
+    boolean lacksSome = each.size() < at;
+    Tensor vector = compute.assemble(name, 1, at, each.getFirst().from().dtype(), lacksSome, each);
     if (world.size() > 1) {
       world.allReduce(vector, ReduceKind.MAX);
     }
@@ -168,7 +192,7 @@ public final class MultiModuleOptimizer implements AutoCloseable {
     compute.rows(
         name,
         1,
-        List.of(Compute.RowArg.rows(vector, each.size())),
+        List.of(Compute.RowArg.rows(vector, at)),
         List.of(Compute.RowArg.rows(sum, 1)),
         (tl, x) -> List.of(x.get(0).sum(1).expandDims(1)));
     return sum;

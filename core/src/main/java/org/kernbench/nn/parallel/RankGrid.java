@@ -265,6 +265,11 @@ public final class RankGrid {
     return rank >= offset && rank - offset < size;
   }
 
+  /** Whether no rank is in both. */
+  public boolean isApartFrom(RankGrid other) {
+    return offset + size <= other.offset || other.offset + other.size <= offset;
+  }
+
   /** Whether there is a dimension of this name. */
   public boolean has(String dim) {
     return names.contains(dim);

@@ -61,18 +61,27 @@ public record LayerSplit(List<Integer> blocks, List<Integer> order) {
    * @throws LayoutException if they are not as many as the stages, or do not add up to the layers
    */
   public static LayerSplit parse(String text, int layers, int stages) {
+    return parse("stage_layers", text, layers, stages);
+  }
+
+  /**
+   * As {@link #parse(String, int, int)}.
+   *
+   * @param name of the numbers, for messages
+   */
+  public static LayerSplit parse(String name, String text, int layers, int stages) {
     List<Integer> blocks;
     try {
       blocks = Arrays.stream(text.split(",", -1)).map(n -> Integer.valueOf(n.strip())).toList();
     } catch (NumberFormatException e) {
       throw LayoutException.argument(
-          "stage_layers: got \"" + text + "\"; expected numbers joined by commas, e.g. 3,4,4,1");
+          name + ": got \"" + text + "\"; expected numbers joined by commas, e.g. 3,4,4,1");
     }
     int sum = blocks.stream().mapToInt(Integer::intValue).sum();
     if (blocks.size() != stages || sum != layers) {
       throw LayoutException.argument(
-          "stage_layers: got %s numbers with sum %s; expected %s, one for each stage, with sum %s"
-              .formatted(blocks.size(), sum, stages, layers));
+          "%s: got %s numbers with sum %s; expected %s, one for each stage, with sum %s"
+              .formatted(name, blocks.size(), sum, stages, layers));
     }
     return new LayerSplit(blocks);
   }

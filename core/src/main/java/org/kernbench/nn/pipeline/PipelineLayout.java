@@ -1,16 +1,22 @@
 package org.kernbench.nn.pipeline;
 
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.stream.IntStream;
+import org.kernbench.nn.autograd.Recipe;
 import org.kernbench.nn.parallel.Dim;
 import org.kernbench.nn.parallel.ExpertGroups;
 import org.kernbench.nn.parallel.HyperCommGrid;
 import org.kernbench.nn.parallel.LayoutException;
 import org.kernbench.nn.parallel.ParallelLayout;
 import org.kernbench.nn.parallel.RankGenerator;
+import org.kernbench.nn.parallel.RankGrid;
 import org.kernbench.torch.Distributed;
 import org.kernbench.torch.ProcessGroup;
+import org.kernbench.torch.Torch;
 
 /**
  * The groups of one rank in a model that is cut into stages: those within a stage, and those along
@@ -19,19 +25,25 @@ import org.kernbench.torch.ProcessGroup;
 public final class PipelineLayout {
   private final ParallelLayout stage;
   private final ProcessGroup pp;
-  private final List<Optional<ProcessGroup>> hops;
+  private final int first;
+  private final List<Optional<ProcessGroup>> pairs;
+  private final Map<Integer, Hop> ways;
   private final Optional<ProcessGroup> embedding;
   private final Optional<ProcessGroup> mirror;
 
   private PipelineLayout(
       ParallelLayout stage,
       ProcessGroup pp,
-      List<Optional<ProcessGroup>> hops,
+      int first,
+      List<Optional<ProcessGroup>> pairs,
+      Map<Integer, Hop> ways,
       Optional<ProcessGroup> embedding,
       Optional<ProcessGroup> mirror) {
     this.stage = stage;
     this.pp = pp;
-    this.hops = List.copyOf(hops);
+    this.first = first;
+    this.pairs = List.copyOf(pairs);
+    this.ways = Map.copyOf(ways);
     this.embedding = embedding;
     this.mirror = mirror;
   }
@@ -76,15 +88,7 @@ public final class PipelineLayout {
         experts.map(sizes -> dense.with(ExpertGroups.of(grid, sizes))).orElse(dense);
     ProcessGroup pp = grid.create(Dim.PP);
     List<List<Integer>> pipelines = ranks.groups(Dim.PP);
-    List<Optional<ProcessGroup>> hops = new ArrayList<>();
-    for (int s = 0; s + 1 < schedule.stages(); s++) {
-      int from = schedule.rankOf(s);
-      int to = schedule.rankOf(s + 1);
-      boolean moves = !schedule.isLast(s) && from != to;
-      Optional<ProcessGroup> pair =
-          moves ? pairs(distributed, pipelines, from, to) : Optional.empty();
-      hops.add(pair.map(ProcessGroup::withMessagesApart));
-    }
+    List<Optional<ProcessGroup>> pairs = pairs(distributed, pipelines, schedule, 0);
     int first = schedule.rankOf(0);
     int last = schedule.rankOf(schedule.depth() - 1);
     Optional<ProcessGroup> embedding =
@@ -93,7 +97,52 @@ public final class PipelineLayout {
             : Optional.empty();
     Optional<ProcessGroup> mirror =
         schedule.chains() == 1 ? Optional.empty() : mirrors(distributed, pipelines, p);
-    return new PipelineLayout(stage, pp, hops, embedding, mirror);
+    return new PipelineLayout(stage, pp, 0, pairs, Map.of(), embedding, mirror);
+  }
+
+  /**
+   * Makes the groups of a module that has some neighbouring ranks of a longer pipeline, each place
+   * of which is several ranks. All ranks of the world call it alike; those outside of the grid get
+   * groups that they are no members of.
+   *
+   * @param grid dimensions {@code tp} and {@code dp}, and perhaps {@code cp} and {@code pp}
+   * @param schedule of the whole pipeline
+   * @param first the schedule's rank that the first stage of the module is on
+   */
+  public static PipelineLayout of(
+      HyperCommGrid grid, PipelineSchedule schedule, int first, boolean sequenceParallel) {
+    ParallelLayout stage = ParallelLayout.of(grid, sequenceParallel);
+    RankGrid ranks = grid.ranks();
+    List<List<Integer>> pipelines =
+        ranks.has(Dim.PP)
+            ? ranks.enumerate(Dim.PP)
+            : IntStream.range(ranks.offset(), ranks.offset() + ranks.size())
+                .mapToObj(List::of)
+                .toList();
+    ProcessGroup pp = grid.distributed().newSubgroupsByEnumeration(pipelines, Dim.PP.token()).own();
+    List<Optional<ProcessGroup>> pairs = pairs(grid.distributed(), pipelines, schedule, first);
+    return new PipelineLayout(
+        stage, pp, first, pairs, Map.of(), Optional.empty(), Optional.empty());
+  }
+
+  /** By the stage before, the ranks of a stage and of the next, where both are among these. */
+  private static List<Optional<ProcessGroup>> pairs(
+      Distributed distributed,
+      List<List<Integer>> pipelines,
+      PipelineSchedule schedule,
+      int first) {
+    int places = pipelines.getFirst().size();
+    List<Optional<ProcessGroup>> pairs = new ArrayList<>();
+    for (int s = 0; s + 1 < schedule.stages(); s++) {
+      int from = schedule.rankOf(s) - first;
+      int to = schedule.rankOf(s + 1) - first;
+      boolean isHere = Math.min(from, to) >= 0 && Math.max(from, to) < places;
+      boolean moves = isHere && !schedule.isLast(s) && from != to;
+      Optional<ProcessGroup> pair =
+          moves ? pairs(distributed, pipelines, from, to) : Optional.empty();
+      pairs.add(pair.map(ProcessGroup::withMessagesApart));
+    }
+    return pairs;
   }
 
   /** Two ranks of each pipeline; empty for a rank that is neither of them. */
@@ -124,7 +173,19 @@ public final class PipelineLayout {
 
   /** A copy with other groups within a stage, for example another exchange of keys and values. */
   public PipelineLayout with(ParallelLayout other) {
-    return new PipelineLayout(other, pp, hops, embedding, mirror);
+    return new PipelineLayout(other, pp, first, pairs, ways, embedding, mirror);
+  }
+
+  /** A copy with another way between a stage and the next than messages between two ranks. */
+  public PipelineLayout with(int stageBefore, Hop way) {
+    Map<Integer, Hop> more = new LinkedHashMap<>(ways);
+    more.put(stageBefore, way);
+    return new PipelineLayout(stage, pp, first, pairs, more, embedding, mirror);
+  }
+
+  /** The recipe of the rank's gradients, given that within a stage. */
+  public Recipe recipe(Recipe within) {
+    return new PipelineRecipe(within, pp, List.of());
   }
 
   /** The ranks of this rank's pipeline, in order. */
@@ -132,9 +193,22 @@ public final class PipelineLayout {
     return pp;
   }
 
-  /** The two ranks between which a stage's output and its gradient go; empty if not this rank. */
-  Optional<ProcessGroup> hop(int stage) {
-    return stage < 0 || stage >= hops.size() ? Optional.empty() : hops.get(stage);
+  /** Which rank of the schedule this one is. */
+  public int place() {
+    return first + pp.rank();
+  }
+
+  /** The way from a stage to the next, one of which this rank has. */
+  Hop hop(Torch torch, int stage) {
+    Hop way = ways.get(stage);
+    return way != null
+        ? way
+        : new StageMessages(
+            torch,
+            pairs
+                .get(stage)
+                .orElseThrow(
+                    () -> new IllegalStateException("bug: no group after stage " + stage)));
   }
 
   /** The ranks with the first and the last stage, for one of them; else empty. */

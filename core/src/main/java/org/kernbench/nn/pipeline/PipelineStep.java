@@ -9,17 +9,15 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.Launch;
 import org.kernbench.nn.autograd.Graph;
 import org.kernbench.nn.autograd.Variable;
-import org.kernbench.nn.kernels.Compute;
-import org.kernbench.nn.kernels.RowCollectives;
 import org.kernbench.nn.pipeline.Action.Kind;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
-import org.kernbench.torch.ProcessGroup;
 import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.Work;
@@ -40,6 +38,9 @@ public final class PipelineStep {
   /** Actions whose kernels the host hands to the device before the first of them is done. */
   static final int AHEAD = 2;
 
+  private static final Set<Kind> FORWARDS =
+      Set.of(Kind.FORWARD, Kind.SEND_ACTIVATION, Kind.RECEIVE_ACTIVATION);
+
   /** Names of what is received begin so, by which reports know it. */
   static final String NAME = "pipeline";
 
@@ -52,7 +53,7 @@ public final class PipelineStep {
   private final Map<Key, Flight> flights = new LinkedHashMap<>();
   private final List<Flight> leaving = new ArrayList<>();
   private final Map<Way, Deque<Integer>> toCome = new HashMap<>();
-  private final Map<Action, Arrival> arrivals = new HashMap<>();
+  private final Map<Action, Hop.Arrival> arrivals = new HashMap<>();
   private final Deque<Launch> underWay = new ArrayDeque<>();
   private final List<Span> spans = new ArrayList<>();
   private long mostHeld;
@@ -100,16 +101,13 @@ public final class PipelineStep {
   /** Messages of one kind to one stage. */
   private record Way(Kind kind, int stage) {}
 
-  /** Something that is on its way to this rank. */
-  private record Arrival(Tensor tensor, Work work) {}
-
   /** A microbatch on a stage, from its forward pass until nothing of it is needed. */
   private static final class Flight {
     final Graph graph;
     @Nullable Variable in;
     @Nullable Variable out;
-    @Nullable Tensor received;
-    @Nullable Tensor gradient;
+    Hop.@Nullable Arrival received;
+    Hop.@Nullable Arrival gradient;
     @Nullable Flight lender; // the next stage on this rank, whose gradient this one uses
     boolean backwards;
     boolean inputGradientTaken;
@@ -119,11 +117,25 @@ public final class PipelineStep {
       this.graph = graph;
     }
 
+    Variable in() {
+      return made(in);
+    }
+
     Variable out() {
-      if (out == null) {
+      return made(out);
+    }
+
+    private static Variable made(@Nullable Variable v) {
+      if (v == null) {
         throw new IllegalStateException("bug: not been forwards");
       }
-      return out;
+      return v;
+    }
+
+    /** There is no way back. */
+    void isOver() {
+      backwards = true;
+      inputGradientTaken = true;
     }
 
     void end() {
@@ -137,8 +149,8 @@ public final class PipelineStep {
       return graph.bytesHeld() + bytes(received) + bytes(gradient);
     }
 
-    private static long bytes(@Nullable Tensor t) {
-      return t == null ? 0 : t.sizeBytes();
+    private static long bytes(Hop.@Nullable Arrival a) {
+      return a == null ? 0 : a.bytes();
     }
 
     void close() {
@@ -170,8 +182,8 @@ public final class PipelineStep {
     this.layout = layout;
     this.graphs = graphs;
     this.stages = Map.copyOf(stages);
-    this.rank = layout.pp().rank();
-    if (!this.stages.keySet().equals(java.util.Set.copyOf(schedule.stagesOf(rank)))) {
+    this.rank = layout.place();
+    if (!this.stages.keySet().equals(Set.copyOf(schedule.stagesOf(rank)))) {
       throw new IllegalArgumentException(
           "stages %s of rank %s of the pipeline; expected %s"
               .formatted(stages.keySet(), rank, schedule.stagesOf(rank)));
@@ -180,7 +192,20 @@ public final class PipelineStep {
 
   /** Does everything of the step; gradients of the rank's parameters are complete afterwards. */
   public void run() {
-    for (Action action : schedule.actions(rank)) {
+    run(schedule.actions(rank));
+  }
+
+  /**
+   * Only goes forwards, in the order of the schedule, and keeps nothing for the way back. What is
+   * left of a schedule that has no deadlock has none.
+   */
+  public void runForwards() {
+    run(schedule.actions(rank).stream().filter(a -> FORWARDS.contains(a.kind())).toList());
+  }
+
+  private void run(List<Action> actions) {
+    boolean returns = actions.stream().anyMatch(a -> a.kind().givesInputGradient());
+    for (Action action : actions) {
       tidy();
       switch (action.kind()) {
         case FORWARD -> computed(action, () -> forward(action));
@@ -189,19 +214,36 @@ public final class PipelineStep {
         case RECEIVE_ACTIVATION, RECEIVE_GRADIENT -> receive(action);
         case SEND_ACTIVATION -> {
           Flight flight = flight(action);
-          send(flight, flight.out().value(), action.stage(), action.stage() + 1);
+          flight.sends.addAll(hop(action.stage()).sendActivation(flight.graph, flight.out()));
         }
         case SEND_GRADIENT -> {
           Flight flight = flight(action);
-          send(flight, inputGradient(flight), action.stage() - 1, action.stage() - 1);
+          Hop before = hop(action.stage() - 1);
+          flight.sends.addAll(
+              before.sendGradient(flight.graph, flight.in(), inputGradient(flight)));
           flight.inputGradientTaken = true;
         }
+      }
+      if (!returns) {
+        forget(action);
       }
     }
     flights.values().forEach(Flight::close);
     leaving.forEach(Flight::close);
     flights.clear();
     leaving.clear();
+  }
+
+  /** Of a pass that only goes forwards, what nobody will ask for after an action. */
+  private void forget(Action a) {
+    int s = a.stage();
+    boolean isAsked = !schedule.isLast(s) && (a.kind() == Kind.FORWARD || schedule.staysAfter(s));
+    if (a.kind() != Kind.RECEIVE_ACTIVATION && !isAsked) {
+      flight(a).isOver();
+    }
+    if (a.kind() == Kind.FORWARD && !schedule.isFirst(s) && schedule.staysAfter(s - 1)) {
+      neighbour(a, s - 1).isOver();
+    }
   }
 
   /** What ran when, in the order of the rank's actions; times are there when the device is done. */
@@ -225,7 +267,7 @@ public final class PipelineStep {
       torch.await(underWay.removeFirst());
     }
     List<Launch> launches = new ArrayList<>();
-    Flight flight = flights.computeIfAbsent(key(action), k -> new Flight(graphs.get()));
+    Flight flight = begun(action);
     flight.graph.tellLaunches(launches::add);
     work.run();
     flight.graph.tellLaunches(launch -> {});
@@ -249,6 +291,10 @@ public final class PipelineStep {
 
   private static Key key(Action action) {
     return new Key(action.stage(), action.microbatch());
+  }
+
+  private Flight begun(Action action) {
+    return flights.computeIfAbsent(key(action), k -> new Flight(graphs.get()));
   }
 
   private Flight flight(Action action) {
@@ -275,8 +321,8 @@ public final class PipelineStep {
       if (schedule.staysAfter(s - 1)) {
         x = neighbour(a, s - 1).out().value();
       } else {
-        x = arrived(new Action(s, Kind.RECEIVE_ACTIVATION, a.microbatch()));
-        flight.received = x;
+        flight.received = arrived(new Action(s, Kind.RECEIVE_ACTIVATION, a.microbatch()));
+        x = flight.received.await();
       }
       flight.in = flight.graph.input(x);
     }
@@ -303,8 +349,8 @@ public final class PipelineStep {
       grad = inputGradient(after);
       flight.lender = after;
     } else {
-      grad = arrived(new Action(s, Kind.RECEIVE_GRADIENT, a.microbatch()));
-      flight.gradient = grad;
+      flight.gradient = arrived(new Action(s, Kind.RECEIVE_GRADIENT, a.microbatch()));
+      grad = flight.gradient.await();
     }
     if (a.kind() == Kind.BACKWARD) {
       flight.graph.backward(out, grad);
@@ -333,19 +379,8 @@ public final class PipelineStep {
 
   // ---- messages ----
 
-  private ProcessGroup hop(int stage) {
-    return layout
-        .hop(stage)
-        .orElseThrow(() -> new IllegalStateException("bug: no group after stage " + stage));
-  }
-
-  private void send(Flight flight, Tensor tensor, int hop, int to) {
-    ProcessGroup group = hop(hop);
-    flight.sends.add(group.isend(RowCollectives.asRows(tensor), peer(schedule.rankOf(to))));
-  }
-
-  private int peer(int pipelineRank) {
-    return layout.pp().globalRank(pipelineRank);
+  private Hop hop(int stage) {
+    return layout.hop(torch, stage);
   }
 
   /** Posts what the other rank sends up to this one, and waits until it is on its way. */
@@ -354,9 +389,9 @@ public final class PipelineStep {
     while (!arrivals.containsKey(a)) {
       post(new Action(a.stage(), a.kind(), order.removeFirst()));
     }
-    Arrival arrival = arrivals.get(a);
+    Hop.Arrival arrival = arrivals.get(a);
     if (arrival != null) {
-      arrival.work.await();
+      arrival.await();
     }
   }
 
@@ -375,22 +410,22 @@ public final class PipelineStep {
 
   private void post(Action a) {
     int s = a.stage();
-    boolean forwards = a.kind() == Kind.RECEIVE_ACTIVATION;
-    Shape shape = forwards ? stage(s).inputShape(a.microbatch()) : flight(a).out().shape();
-    String name = forwards ? NAME + ".activation" : NAME + ".grad.activation";
-    Tensor home = Compute.spread(torch, name, shape, stage(s).dtype());
-    int from = forwards ? s - 1 : s + 1;
-    ProcessGroup group = hop(forwards ? s - 1 : s);
-    Work work = group.irecv(RowCollectives.asRows(home), peer(schedule.rankOf(from)));
-    arrivals.put(a, new Arrival(home, work));
+    Stage own = stage(s);
+    arrivals.put(
+        a,
+        a.kind() == Kind.RECEIVE_ACTIVATION
+            ? hop(s - 1)
+                .receiveActivation(
+                    () -> begun(a).graph, own.inputShape(a.microbatch()), own.dtype())
+            : hop(s).receiveGradient(flight(a).graph, flight(a).out()));
   }
 
-  private Tensor arrived(Action message) {
-    Arrival arrival = arrivals.remove(message);
+  private Hop.Arrival arrived(Action message) {
+    Hop.Arrival arrival = arrivals.remove(message);
     if (arrival == null) {
       throw new IllegalStateException("bug: " + message + " comes too late");
     }
-    return arrival.tensor;
+    return arrival;
   }
 
   /** Gives back what nobody needs: nothing waits here. */

@@ -24,10 +24,7 @@ final class ByDimensionTest {
     Machine machine =
         Machines.load(
             "ring",
-            List.of(
-                "system.sips.count=12",
-                "system.sips.topology=torus_2d",
-                "system.sips.w=4"));
+            List.of("system.sips.count=12", "system.sips.topology=torus_2d", "system.sips.w=4"));
     String yaml = "defaults: {algorithm: ring}\nalgorithms: {" + NAME + ": {" + setting + "}}";
     CclConfig config = CclConfig.parse("my.yaml", yaml, List.of());
     return CollectiveTrial.of(

@@ -22,8 +22,7 @@ final class OutcomesTest {
   private static StretchOutcome outcome(int rows) {
     StretchOutcome o = new StretchOutcome(0, 0);
     for (int i = 0; i < rows; i++) {
-      o.rows.add(
-          i, i, 0, 0, OpKind.LOAD, Cause.values()[0], -1, 64, -1, 0, 0, 0, 0, 1, 0, 0, 0);
+      o.rows.add(i, i, 0, 0, OpKind.LOAD, Cause.values()[0], -1, 64, -1, 0, 0, 0, 0, 1, 0, 0, 0);
     }
     return o;
   }

@@ -255,13 +255,9 @@ final class FoldTest {
 
     fold.compare(pes, plan, port -> () -> odd.run(port, false), List.of());
 
-    assertThatThrownBy(
-            () ->
-                fold.compare(
-                    pes,
-                    plan,
-                    port -> () -> odd.run(port, port.pe().sip() == c.sips() - 1),
-                    List.of()))
+    assertThatThrownBy(() ->
+            fold.compare(
+                pes, plan, port -> () -> odd.run(port, port.pe().sip() == c.sips() - 1), List.of()))
         .isInstanceOf(CannotFoldException.class)
         .hasMessageContaining("expected the same with peers renamed");
   }
@@ -287,18 +283,16 @@ final class FoldTest {
           Register value = SlotReuseTest.fill(port, 64, 0);
           port.store(value, 0, there, mask(value));
         });
-    programs.forEach(
-        (why, program) ->
-            assertThatThrownBy(
-                    () ->
-                        Fold.of(c.machine)
-                            .compare(
-                                Fold.of(c.machine).representatives(c.allPes()),
-                                Fold.of(c.machine).representatives(c.plan()),
-                                port -> () -> program.accept(port),
-                                List.of()))
-                .isInstanceOf(CannotFoldException.class)
-                .hasMessageContaining(why));
+    programs.forEach((why, program) ->
+        assertThatThrownBy(() ->
+                Fold.of(c.machine)
+                    .compare(
+                        Fold.of(c.machine).representatives(c.allPes()),
+                        Fold.of(c.machine).representatives(c.plan()),
+                        port -> () -> program.accept(port),
+                        List.of()))
+            .isInstanceOf(CannotFoldException.class)
+            .hasMessageContaining(why));
   }
 
   private static LaneMask mask(Register lanes) {

@@ -117,6 +117,11 @@ final class InjectionTest {
         params.removeIf(p -> p.startsWith("layers"));
         params.addAll(List.of("layers=2", "pp=2", "batch=4", "microbatches=2"));
       }
+      if (bench.equals("mimo-train-step") && fault.isOfPipeline()) {
+        params.removeIf(p -> p.contains("layers"));
+        params.addAll(List.of("encoder=tp=1,pp=1,dp=2", "language=tp=2,pp=2,dp=1,offset=2"));
+        params.addAll(List.of("encoder_layers=1", "language_layers=2", "microbatches=2"));
+      }
       if (bench.equals("train-step") && fault.isOfExperts()) {
         params.add("model=tiny-moe");
       }
@@ -177,8 +182,7 @@ final class InjectionTest {
           case AVERAGE_LANGUAGE, TOKENS_OVER_DP, LOSS_TIMES_CP, TOKENS_OVER_TP ->
               step ? null : INVISIBLE.get("tokens");
           case SKIP_CONTEXT_SUM -> c.bench.equals("tp-mlp") ? INVISIBLE.get("attention") : null;
-          case LOSE_MICROBATCH, SWAP_STAGES ->
-              c.bench.equals("train-step") ? null : INVISIBLE.get("pipeline");
+          case LOSE_MICROBATCH, SWAP_STAGES -> step ? null : INVISIBLE.get("pipeline");
           case WRONG_EXPERT, SKIP_ROUTER_GRADIENT ->
               step ? (one ? null : INVISIBLE.get("experts")) : INVISIBLE.get("layers");
           case REPEAT_MASKS, SPLIT_MASKS ->

@@ -126,7 +126,9 @@ final class LevelTrayTest {
         MachineReport.text(machine).replace(folder.toString(), "FOLDER"));
   }
 
-  /** Bundles of three and of four blocks: each pair once where all are joined, 3 + 6; rings 4 + 3. */
+  /**
+   * Bundles of three and of four blocks: each pair once where all are joined, 3 + 6; rings 4 + 3.
+   */
   @Test
   void fourDimensions_haveABundleForEachPairOfBlocks(@TempDir Path folder) throws IOException {
     String[] inner = {"kind: ring, size: 2", "kind: ring, size: 2"};
