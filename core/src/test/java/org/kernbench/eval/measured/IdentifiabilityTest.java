@@ -125,4 +125,23 @@ final class IdentifiabilityTest {
   void student_isThatOfTheTable(int free, double t) {
     assertThat(Identifiability.student(free)).isCloseTo(t, within(0.02));
   }
+
+  /** The terms of the series of Fisher and Cornish (Abramowitz and Stegun 26.7.5), one by one. */
+  @ParameterizedTest
+  @CsvSource({"2", "3", "7", "1000"})
+  void student_isItsSeries(int free) {
+    double z = 1.959963984540054;
+    double[] terms = {
+      (Math.pow(z, 3) + z) / 4,
+      (5 * Math.pow(z, 5) + 16 * Math.pow(z, 3) + 3 * z) / 96,
+      (3 * Math.pow(z, 7) + 19 * Math.pow(z, 5) + 17 * Math.pow(z, 3) - 15 * z) / 384
+    };
+    double sum = z;
+    for (int i = 0; i < terms.length; i++) {
+      sum += terms[i] / Math.pow(free, i + 1);
+    }
+
+    assertThat(Identifiability.student(free)).isCloseTo(sum, within(1e-4));
+    assertThat(Identifiability.student(1)).isEqualTo(Identifiability.student(2));
+  }
 }
