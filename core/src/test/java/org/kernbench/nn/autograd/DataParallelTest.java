@@ -4,8 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -50,6 +52,22 @@ final class DataParallelTest {
     expected.forEach((name, values) -> assertThat(got.get(name)).as(name).isEqualTo(values));
   }
 
+  /**
+   * Parameters after a step, without the biases of keys: softmax takes no notice of them, so their
+   * gradients are rounding and no more, which Adam makes steps of any size from.
+   */
+  private static Map<String, double[]> determined(Result result) {
+    Map<String, double[]> all = new TreeMap<>(result.parameters());
+    for (String bias : List.of("layers.0.attention.key.bias", "layers.1.attention.key.bias")) {
+      if (all.remove(bias) != null) {
+        double most = Arrays.stream(result.grads().get(bias)).map(Math::abs).max().orElseThrow();
+        assertThat(most).as(bias).isLessThan(1e-15);
+      }
+    }
+    assertThat(all).hasSizeLessThan(result.parameters().size());
+    return all;
+  }
+
   /** Two addends have one sum, in whatever order. */
   @ParameterizedTest
   @CsvSource({
@@ -69,7 +87,7 @@ final class DataParallelTest {
     assertThat(got.losses()).isEqualTo(plain.losses());
     assertSameBits(got.grads(), plain.grads());
     if (divided) { // the norm is added up in another order
-      assertThat(TrainingRun.worst(got.parameters(), plain.parameters())).isLessThan(1e-12);
+      assertThat(TrainingRun.worst(determined(got), determined(plain))).isLessThan(1e-12);
     } else {
       assertSameBits(got.parameters(), plain.parameters());
     }
