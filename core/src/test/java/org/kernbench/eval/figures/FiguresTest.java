@@ -207,6 +207,7 @@ final class FiguresTest {
             r.get("sweep").equals("latency")
                 && r.get("topology").equals("mesh_2d_no_wrap")
                 && r.get("algorithm").equals("root_center")
+                && r.get("root").equals("center")
                 && r.get("n_elem").equals(512))
         .singleElement()
         .satisfies(r -> {
