@@ -62,8 +62,8 @@ final class LayoutCheckCommand implements Callable<Integer> {
       paramLabel = "ENCODER:LANGUAGE[:sp]",
       description =
           """
-          Layouts of the two modules on the same ranks; sp: with sequence parallelism in the \
-          language model.\
+          Layouts of the two modules, on the same ranks or, with offset=, each on its own; sp: with \
+          sequence parallelism in the language model.\
           """)
   private List<String> layouts = new ArrayList<>();
 
