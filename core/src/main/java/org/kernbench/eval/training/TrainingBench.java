@@ -509,9 +509,12 @@ public final class TrainingBench implements Bench {
 
   /** Sums over replicas round where gradients have the type of values. */
   private static StepCheck.Rounding rounding(Setup s) {
-    return s.data().gradType().isPresent()
-        ? StepCheck.Rounding.of(s.dtype(), s.tp(), s.cp(), s.cp() * s.dp())
-        : StepCheck.Rounding.of(s.dtype(), s.tp(), s.cp());
+    StepCheck.Rounding plain =
+        s.data().gradType().isPresent()
+            ? StepCheck.Rounding.of(s.dtype(), s.tp(), s.cp(), s.cp() * s.dp())
+            : StepCheck.Rounding.of(s.dtype(), s.tp(), s.cp());
+    boolean isFine = s.dtype().unitRoundoff() <= DType.F32.unitRoundoff();
+    return s.f8() && isFine ? plain.withScales() : plain; // bf16 hides that already
   }
 
   private static StepRecord onOneRank(Machine machine, CclConfig ccl, Setup one) {

@@ -25,6 +25,16 @@ public final class StepCheck {
   /** How many times the distance of the shadow a run may be away; measured, see ADR 70. */
   static final double MARGIN = 2;
 
+  /**
+   * The same of a tensor that is zero but for rounding, such as the gradient of a bias of keys:
+   * what is compared there are two draws of one noise, and a mistake is many orders above it (ADR
+   * 305).
+   */
+  static final double MARGIN_OF_NOISE = 6;
+
+  /** Up to how many times the shadow's rounding a tensor is taken for rounding alone. */
+  private static final double NOISE = 4;
+
   private final StepRecord subject;
   private final StepRecord reference;
   private final StepRecord shadow;
@@ -48,6 +58,14 @@ public final class StepCheck {
           type.minPositive(),
           shadowType(type).unitRoundoff(),
           growthOf(groups));
+    }
+
+    /**
+     * The same where operands have scales, each found from one value: what that is off by, all
+     * elements are, so a tensor is as far off as the worst of a few draws and not as their mean.
+     */
+    public Rounding withScales() {
+      return new Rounding(unit, smallest, shadowUnit, 4 * growth);
     }
   }
 
@@ -152,7 +170,9 @@ public final class StepCheck {
   private Allowed allowed(double[] shadowed, double[] expected) {
     double[] rounded = Vectors.minus(shadowed, expected);
     double unit = rounding.unit;
-    double factor = rounding.growth * MARGIN * unit / rounding.shadowUnit;
+    double noise = most(rounded) * unit / rounding.shadowUnit;
+    double margin = most(expected) <= NOISE * noise ? MARGIN_OF_NOISE : MARGIN;
+    double factor = rounding.growth * margin * unit / rounding.shadowUnit;
     double floor = rounding.growth * unit;
     return new Allowed(
         factor * mean(rounded) + floor * mean(expected),

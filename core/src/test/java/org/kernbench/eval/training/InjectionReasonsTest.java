@@ -142,8 +142,10 @@ final class InjectionReasonsTest {
         .containsEntry("skip-column-sum", "it needs tp above 1")
         .containsEntry("skip-context-sum", "it needs a module with cp above 1")
         .containsEntry("skip-gradient-sum", "it needs more than one rank")
-        .containsEntry("lose-microbatch", "it has no pipeline; train-step has one")
-        .containsEntry("swap-stages", "it has no pipeline; train-step has one")
+        .containsEntry(
+            "lose-microbatch", "it needs modules on ranks of their own, and microbatches above 1")
+        .containsEntry(
+            "swap-stages", "it needs modules on ranks of their own, and pp above 1 in one of them")
         .containsEntry("wrong-expert", "it has no experts; train-step may have some")
         .containsEntry("skip-router-gradient", "it has no experts; train-step may have some")
         .containsEntry("stale-parameter", "it gathers no parameters; train-step may")
