@@ -26,9 +26,9 @@ public final class StepCheck {
   static final double MARGIN = 2;
 
   /**
-   * The same of a tensor that is zero but for rounding, such as the gradient of a bias of keys:
-   * what is compared there are two draws of one noise, and a mistake is many orders above it (ADR
-   * 305).
+   * How many times that distance a tensor may be away that is zero but for rounding, such as the
+   * gradient of a bias of keys: what is compared there are two draws of one noise, and a mistake is
+   * many orders above it (ADR 305).
    */
   static final double MARGIN_OF_NOISE = 6;
 
@@ -61,7 +61,7 @@ public final class StepCheck {
     }
 
     /**
-     * The same where operands have scales, each found from one value: what that is off by, all
+     * Of a run whose operands have scales, each found from one value: what that is off by, all
      * elements are, so a tensor is as far off as the worst of a few draws and not as their mean.
      */
     public Rounding withScales() {
