@@ -494,8 +494,8 @@ public final class TrainingBench implements Bench {
   private static void values(
       Outcome outcome, Machine machine, CclConfig ccl, Setup setup, StepRecord subject) {
     StepRecord reference = onOneRank(machine, ccl, setup.onOneRank(DType.F64));
-    StepRecord shadow =
-        onOneRank(machine, ccl, setup.onOneRank(StepCheck.shadowType(setup.dtype())));
+    DType shadowType = isFineInF8(setup) ? DType.BF16 : StepCheck.shadowType(setup.dtype());
+    StepRecord shadow = onOneRank(machine, ccl, setup.onOneRank(shadowType));
     boolean steps = setup.scope() == Scope.STEP;
     outcome.values(
         StepCheck.of(
@@ -513,8 +513,12 @@ public final class TrainingBench implements Bench {
         s.data().gradType().isPresent()
             ? StepCheck.Rounding.of(s.dtype(), s.tp(), s.cp(), s.cp() * s.dp())
             : StepCheck.Rounding.of(s.dtype(), s.tp(), s.cp());
-    boolean isFine = s.dtype().unitRoundoff() <= DType.F32.unitRoundoff();
-    return s.f8() && isFine ? plain.withScales() : plain; // bf16 hides that already
+    return isFineInF8(s) ? plain.asTheShadow() : plain;
+  }
+
+  /** Whether products in 8 bits are made of values that are far finer than these. */
+  private static boolean isFineInF8(Setup s) {
+    return s.f8() && s.dtype().unitRoundoff() <= DType.F32.unitRoundoff();
   }
 
   private static StepRecord onOneRank(Machine machine, CclConfig ccl, Setup one) {

@@ -61,11 +61,12 @@ public final class StepCheck {
     }
 
     /**
-     * Of a run whose operands have scales, each found from one value: what that is off by, all
-     * elements are, so a tensor is as far off as the worst of a few draws and not as their mean.
+     * With a shadow in a type that rounds more than the run, whose distance is taken as it is.
+     * Which of two neighbours in 8 bits a value becomes depends on its last bit, so what that does
+     * is no share of the rounding of the run's type.
      */
-    public Rounding withScales() {
-      return new Rounding(unit, smallest, shadowUnit, 4 * growth);
+    public Rounding asTheShadow() {
+      return new Rounding(unit, smallest, unit, growth);
     }
   }
 

@@ -56,6 +56,49 @@ final class StepCheckTest {
     assertThat(far.of()).isGreaterThan(1);
   }
 
+  /** Draws of noise, of which the reference is one. */
+  private static long wrongInNoise(double times, double reference) {
+    double noise = 0x1p-60;
+    double[][] draws = new double[3][];
+    for (int i = 0; i < draws.length; i++) {
+      Random random = new Random(i);
+      draws[i] = random.doubles(N, -noise, noise).toArray();
+    }
+    double[] expected = Arrays.stream(draws[0]).map(v -> v * reference).toArray();
+    double[] subject = new double[N];
+    double[] shadow = new double[N];
+    for (int i = 0; i < N; i++) {
+      subject[i] = expected[i] + times * draws[1][i];
+      shadow[i] = expected[i] + 0x1p29 * draws[2][i]; // in f32
+    }
+    return StepCheck.of(
+            record(Kind.GRADIENT, subject),
+            record(Kind.GRADIENT, expected),
+            record(Kind.GRADIENT, shadow),
+            Rounding.of(DType.F64),
+            Optional.empty())
+        .getFirst()
+        .wrong();
+  }
+
+  /** What is zero but for rounding may be six times as far off as its shadow, all else twice. */
+  @Test
+  void tensor_ofRoundingAlone_hasMoreRoom_butNotMuch() {
+    assertThat(wrongInNoise(4, 1)).isZero();
+    assertThat(wrongInNoise(8, 1)).isPositive();
+    assertThat(wrongInNoise(1.5, 10)).isZero();
+    assertThat(wrongInNoise(4, 10)).as("ten times its noise is a value").isPositive();
+  }
+
+  /** The shadow of f32 in bf16, taken as it is: no more, and not a share of it. */
+  @Test
+  void shadowInACoarserType_isTakenAsItIs() {
+    double[] shadow = off(0.03, 2);
+    Rounding coarse = Rounding.of(DType.F32).asTheShadow();
+    assertThat(check(off(0.03, 3), shadow, coarse).wrong()).isZero();
+    assertThat(check(off(0.09, 3), shadow, coarse).wrong()).isPositive();
+  }
+
   /** A tolerance that a large element would set let all others be wrong. */
   @Test
   void tensor_oneElementWrong_isFound() {
