@@ -259,21 +259,41 @@ final class Attention implements Dependent {
     Forward tiles =
         new Forward(
             queries(q, n), kRows, vRows, qAt, kAt, results(out, n), perQuery(logSum, n), working);
-    compute.deal(
-        graph.name("attention"),
-        compute.places(),
+    deal(
+        "attention",
         List.of(out, logSum),
         all(List.of(q), qAt.tensors(), kAt.tensors(), kRows.tensors(), vRows.tensors(), drawn()),
+        new Dealt(heads.queryHeads, n, TILE),
+        tiles::run);
+    return new Partial(out, logSum);
+  }
+
+  /** Rows of heads, and how many of them are a tile. */
+  private record Dealt(int headCount, int rows, int tile) {}
+
+  /** What is done with a tile of a head of a sample. */
+  @FunctionalInterface
+  private interface OfTile {
+    void run(Tl tl, int sample, int head, int row, int count);
+  }
+
+  /** Launches on all PEs, each of which has some tiles. */
+  private void deal(
+      String name, List<Tensor> written, List<Tensor> read, Dealt dealt, OfTile work) {
+    compute.deal(
+        graph.name(name),
+        compute.places(),
+        written,
+        read,
         (tl, place, places) ->
             HeadRows.deal(
                 compute.mesh(),
                 place,
                 heads.batch,
-                heads.queryHeads,
-                n,
-                TILE,
-                (b, h, row, count) -> tiles.run(tl, b, h, row, count)));
-    return new Partial(out, logSum);
+                dealt.headCount,
+                dealt.rows,
+                dealt.tile,
+                (sample, head, row, count) -> work.run(tl, sample, head, row, count)));
   }
 
   @SafeVarargs
@@ -372,20 +392,12 @@ final class Attention implements Dependent {
     Rows to = new Rows(results(out, n), perQuery(logSum, n));
     Rows first = new Rows(results(a.output, n), perQuery(a.logSum, n));
     Rows second = new Rows(results(b.output, n), perQuery(b.logSum, n));
-    compute.deal(
-        graph.name("merge"),
-        compute.places(),
+    deal(
+        "merge",
         List.of(out, logSum),
         List.of(a.output, a.logSum, b.output, b.logSum),
-        (tl, place, places) ->
-            HeadRows.deal(
-                compute.mesh(),
-                place,
-                heads.batch,
-                heads.queryHeads,
-                n,
-                TILE,
-                (sample, h, row, count) -> merge(tl, to, first, second, sample, h, row, count)));
+        new Dealt(heads.queryHeads, n, TILE),
+        (tl, sample, h, row, count) -> merge(tl, to, first, second, sample, h, row, count));
     return new Partial(out, logSum);
   }
 
@@ -470,20 +482,12 @@ final class Attention implements Dependent {
     Tensor dq = compute.empty(graph.name("dq"), shape, Compute.working(tiles.q.dtype()));
     HeadRows toQ = queries(dq, n);
     compute.countBytes(graph.name("dq"), -tiles.surplusBytes());
-    compute.deal(
-        graph.name("dq"),
-        compute.places(),
+    deal(
+        "dq",
         List.of(dq, inner),
         all(tiles.tensors(), output.tensors(), drawn()),
-        (tl, place, places) ->
-            HeadRows.deal(
-                compute.mesh(),
-                place,
-                heads.batch,
-                heads.queryHeads,
-                n,
-                TILE,
-                (b, h, row, count) -> queryGrad(tl, tiles, output, toQ, b, h, row, count)));
+        new Dealt(heads.queryHeads, n, TILE),
+        (tl, b, h, row, count) -> queryGrad(tl, tiles, output, toQ, b, h, row, count));
     return dq;
   }
 
@@ -496,20 +500,12 @@ final class Attention implements Dependent {
     HeadRows toK = keys(dk, keys);
     HeadRows toV = values(dv, keys);
     compute.countBytes(graph.name("dkv"), -tiles.surplusBytes());
-    compute.deal(
-        graph.name("dkv"),
-        compute.places(),
+    deal(
+        "dkv",
         List.of(dk, dv),
         all(tiles.tensors(), drawn()),
-        (tl, place, places) ->
-            HeadRows.deal(
-                compute.mesh(),
-                place,
-                heads.batch,
-                heads.keyHeads,
-                keys,
-                keyTile(keys),
-                (b, kh, key, width) -> keyGrad(tl, tiles, toK, toV, b, kh, key, width)));
+        new Dealt(heads.keyHeads, keys, keyTile(keys)),
+        (tl, b, kh, key, width) -> keyGrad(tl, tiles, toK, toV, b, kh, key, width));
     return new Grads(dq, dk, dv);
   }
 

@@ -88,27 +88,16 @@ final class LanguagePart implements Module {
     int first = first(data);
     SequencePartition partition = SequencePartition.of(layout, data.sequence());
     SequencePart part = partition.part().ofSamples(before + first, count);
-    Variable x = input;
-    if (range.embeds()) {
-      Variable merged = merged(graph, input, data);
-      rows(data, before, trace);
-      Variable own = partition.embeddings(graph, merged);
-      graph.see("language.embedded", own);
-      x = stage.positioned(graph, own, count, part);
-    } else {
-      rows(data, before, trace);
-    }
-    return stage.decode(graph, x, part);
-  }
-
-  /** What is shown from now on has the rows of this rank's part of its samples. */
-  private void rows(Microbatch data, int before, NamedValues trace) {
-    int count = samples(data);
-    int first = first(data);
-    SequencePartition partition = SequencePartition.of(layout, data.sequence());
-    SequencePart part = partition.part().ofSamples(before + first, count);
+    Variable x = range.embeds() ? merged(graph, input, data) : input;
+    // what is shown from now on has the rows of this rank's part of its samples
     trace.rows(Rows.of(first, count, partition.rows()));
     trace.regions(Rows.of(first, count, part.own()), Rows.of(first, count, part.all()));
+    if (range.embeds()) {
+      x = partition.embeddings(graph, x);
+      graph.see("language.embedded", x);
+      x = stage.positioned(graph, x, count, part);
+    }
+    return stage.decode(graph, x, part);
   }
 
   /** The loss, in the last stage. */
