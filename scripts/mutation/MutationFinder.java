@@ -49,6 +49,23 @@ final class MutationFinder extends TreeScanner<Void, Void> {
           "Objects.equals",
           "Arrays.equals");
 
+  /**
+   * Collections and buffers whose constructors take a number of elements or bytes to begin with.
+   */
+  private static final Set<String> GROW =
+      Set.of(
+          "ArrayDeque",
+          "ArrayList",
+          "BitSet",
+          "ByteArrayOutputStream",
+          "HashMap",
+          "HashSet",
+          "IdentityHashMap",
+          "LinkedHashMap",
+          "LinkedHashSet",
+          "StringBuilder",
+          "StringWriter");
+
   private record Swap(String operator, String from, String to) {}
 
   private static final Map<Kind, Swap> SWAPS = new EnumMap<>(Kind.class);
@@ -86,6 +103,7 @@ final class MutationFinder extends TreeScanner<Void, Void> {
   private Tree statement; // innermost, for the lines that a test must reach
   private Tree returns; // type of the method around; null in a lambda
   private boolean runsOnce;
+  private boolean isRoom; // in a sum or product that says how much room there is at first
 
   private MutationFinder(
       String file, String source, CompilationUnitTree unit, SourcePositions positions) {
@@ -200,6 +218,42 @@ final class MutationFinder extends TreeScanner<Void, Void> {
     return null;
   }
 
+  // ---- what means the same by its form ----
+
+  /** Nobody reads files of other versions of our classes, so any number is right. */
+  @Override
+  public Void visitVariable(VariableTree tree, Void nothing) {
+    return tree.getName().contentEquals("serialVersionUID")
+        ? null
+        : super.visitVariable(tree, nothing);
+  }
+
+  /**
+   * Whether an object is told how much room it has at first, which grows: another constant there,
+   * one more or none, changes nothing.
+   */
+  private static boolean isRoom(NewClassTree tree) {
+    String type = tree.getIdentifier().toString().replaceFirst("<.*", "");
+    return GROW.contains(type)
+        && tree.getClassBody() == null
+        && !tree.getArguments().isEmpty()
+        && isCount(tree.getArguments().getFirst());
+  }
+
+  /**
+   * Made of whole numbers and names alone, by sums and products: never negative if these are not.
+   */
+  private static boolean isCount(Tree tree) {
+    return switch (tree.getKind()) {
+      case INT_LITERAL, IDENTIFIER -> true;
+      case PLUS, MULTIPLY ->
+          tree instanceof BinaryTree both
+              && isCount(both.getLeftOperand())
+              && isCount(both.getRightOperand());
+      default -> false;
+    };
+  }
+
   // ---- operators ----
 
   @Override
@@ -249,6 +303,7 @@ final class MutationFinder extends TreeScanner<Void, Void> {
   public Void visitLiteral(LiteralTree tree, Void nothing) {
     switch (tree.getValue()) {
       case Boolean flag -> add(tree, "constant", String.valueOf(!flag));
+      case Integer number when isRoom -> {}
       case Integer number -> add(tree, "constant", number == 1 ? "0" : "(" + text(tree) + " + 1)");
       case Long number -> add(tree, "constant", number == 1 ? "0L" : "(" + text(tree) + " + 1)");
       case Double number -> add(tree, "constant", number == 0 ? "1.0" : "(2 * " + text(tree) + ")");
@@ -269,6 +324,13 @@ final class MutationFinder extends TreeScanner<Void, Void> {
   @Override
   public Void visitNewClass(NewClassTree tree, Void nothing) {
     swapArguments(tree.getArguments());
+    if (isRoom(tree)) {
+      isRoom = true;
+      scan(tree.getArguments().getFirst(), nothing);
+      isRoom = false;
+      scan(tree.getArguments().subList(1, tree.getArguments().size()), nothing);
+      return null;
+    }
     return super.visitNewClass(tree, nothing);
   }
 

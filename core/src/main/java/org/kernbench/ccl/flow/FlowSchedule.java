@@ -305,7 +305,8 @@ public final class FlowSchedule implements Schedule {
 
   /**
    * Looks at the paces of all drawings. What effort is left when each has been looked at goes to
-   * the best first, and in the end to other numbers of chunks of the very best.
+   * the best first: half of it to the numbers of chunks that its share left out, the rest to other
+   * paces, and in the end to other numbers of chunks of the very best.
    */
   private List<PaceSearch> searched(CollectiveCall call, List<Ready> ready) {
     List<PaceSearch> searches =
@@ -322,6 +323,9 @@ public final class FlowSchedule implements Schedule {
       least = Math.min(least, search.bestPs());
     }
     order.sort(Comparator.comparingLong(PaceSearch::bestPs));
+    PaceSearch.Effort half = pool.share(2);
+    order.getFirst().sweep(half, FlowForecast.NEVER);
+    pool.add(half);
     order.forEach(search -> search.refine(pool));
     order.sort(Comparator.comparingLong(PaceSearch::bestPs));
     order.getFirst().extend(pool);

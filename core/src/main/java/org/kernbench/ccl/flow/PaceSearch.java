@@ -69,8 +69,8 @@ final class PaceSearch {
   }
 
   /**
-   * The simple pace, group after group, for each number of chunks; for the first of them in any
-   * case.
+   * The simple pace, group after group, for each number of chunks that has not been tried; for the
+   * first of them in any case.
    *
    * @param limitPs what is later need not be known, if there is no effort to better it
    */
@@ -78,7 +78,7 @@ final class PaceSearch {
     for (int chunks : chunkCounts()) {
       int together = config.subChunks().orElse(Math.min(4, Math.max(1, queues.slots() - 1)));
       FlowPace pace = new FlowPace(chunks, Math.min(chunks, together), longest, false);
-      if (canAfford(pace, effort)) {
+      if (isNew(pace) && canAfford(pace, effort)) {
         forecast(cut(chunks), pace, FlowForecast.NEVER, effort);
       } else if (all.isEmpty()) {
         forecast(cut(chunks), pace, limitPs, effort);
@@ -105,8 +105,7 @@ final class PaceSearch {
     FlowPace best = sorted().getFirst().pace();
     for (int chunks : chunkCounts()) {
       FlowPace pace = new FlowPace(chunks, best.together(), best.apart(), best.copy());
-      boolean isNew = all.stream().noneMatch(known -> known.pace().equals(pace));
-      if (isNew && chunks >= pace.together() && canAfford(pace, effort)) {
+      if (isNew(pace) && chunks >= pace.together() && canAfford(pace, effort)) {
         forecast(cut(chunks), pace, FlowForecast.NEVER, effort);
       }
     }
@@ -143,6 +142,10 @@ final class PaceSearch {
       result.add(c);
     }
     return result;
+  }
+
+  private boolean isNew(FlowPace pace) {
+    return all.stream().noneMatch(known -> known.pace().equals(pace));
   }
 
   private boolean canAfford(FlowPace pace, Effort effort) {
