@@ -13,7 +13,7 @@ import org.kernbench.device.Register;
 public final class Scope implements AutoCloseable {
   private final Tl tl;
   final @Nullable Scope outer;
-  private final List<Register> made = new ArrayList<>();
+  final List<Register> made = new ArrayList<>();
 
   Scope(Tl tl, @Nullable Scope outer) {
     this.tl = tl;

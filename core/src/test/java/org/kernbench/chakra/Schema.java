@@ -68,7 +68,11 @@ final class Schema {
                   .setOneofIndex(0));
     }
     all.addMessageType(attribute);
-    all.addMessageType(message("Metadata").addField(field("version", 1, Type.TYPE_STRING, false)));
+    all.addMessageType(
+        message("Metadata")
+            .addField(field("version", 1, Type.TYPE_STRING, false))
+            .addField(
+                field("attr", 2, Type.TYPE_MESSAGE, true).toBuilder().setTypeName("Attribute")));
     all.addMessageType(
         message("Node")
             .addField(field("id", 1, Type.TYPE_UINT64, false))
@@ -110,9 +114,14 @@ final class Schema {
   }
 
   DynamicMessage metadata(String version) {
+    return metadata(version, List.of());
+  }
+
+  DynamicMessage metadata(String version, List<DynamicMessage> attributes) {
     Descriptor type = type("Metadata");
     return DynamicMessage.newBuilder(type)
         .setField(type.findFieldByName("version"), version)
+        .setField(type.findFieldByName("attr"), attributes)
         .build();
   }
 

@@ -265,6 +265,13 @@ class TraceFilesTest {
         .containsExactly(Repair.UNKNOWN_ATTRIBUTE);
     assertThat(mended(load(Schema.file(List.of(SCHEMA.metadata("9.9"))))))
         .containsExactly(Repair.VERSION);
+    List<DynamicMessage> said =
+        List.of(
+            SCHEMA.attribute("schema", "string", "x"),
+            SCHEMA.attribute("sizes", "int64_list", List.of(3L, 4L)));
+    assertThat(mended(load(Schema.file(List.of(SCHEMA.metadata("0.0.4", said))))))
+        .as("what a trace says of itself besides its version")
+        .isEmpty();
     assertThat(mended(load(file(with(collective(1, "int64", 5L, 8L))))))
         .contains(Repair.ROOT_ABSENT);
     assertThat(

@@ -407,6 +407,10 @@ class TraceRulesTest {
     assertThat(TraceMistake.MISSING_COLLECTIVE.in(nodes))
         .extracting(TraceNode::id)
         .containsExactly(0L, 1L, 2L, 3L, 4L, 6L);
+    assertThat(TraceMistake.MISSING_COLLECTIVE.in(nodes.subList(0, 2)))
+        .as("the first, where none communicates")
+        .extracting(TraceNode::id)
+        .containsExactly(1L);
     List<TraceNode> other = TraceMistake.OTHER_SIZE.in(nodes);
     assertThat(other).hasSize(7);
     for (int i = 0; i < 7; i++) {

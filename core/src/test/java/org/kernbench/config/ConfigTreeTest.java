@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class ConfigTreeTest {
   private final Problems problems = new Problems();
@@ -131,6 +133,17 @@ class ConfigTreeTest {
     ConfigTree tree = parse("[a, b]: 1\nc: 2\n");
     assertThat(only()).startsWith("f.yaml:1:1: not valid YAML: ").contains("key");
     assertThat(tree.isEmpty()).isTrue();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "'a: {b: 1', 'not valid YAML: while parsing a flow mapping, expected'",
+    "'a: @b', 'f.yaml:1:4: not valid YAML: while scanning for the next token, found'",
+    "'a: b: c', ': not valid YAML: mapping values are not allowed here'"
+  })
+  void parse_notYaml_saysWhatIsReadIfThatIsKnown_andWhatIsWrong(String text, String said) {
+    parse(text + "\n");
+    assertThat(only()).contains(said).doesNotContain("null");
   }
 
   @Test

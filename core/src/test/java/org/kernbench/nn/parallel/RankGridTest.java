@@ -64,6 +64,8 @@ public final class RankGridTest {
     assertThat(grid.key("expert", List.of("pp"))).isEqualTo("pp");
     assertThat(grid.key("expert", List.of("ep", "pp"))).isEqualTo("expert:pp-ep");
     assertThat(grid.views()).containsExactly("expert");
+    assertThat(grid.view(RankGrid.BASE)).isSameAs(grid);
+    assertThat(grid.view("expert").names()).containsExactly("expt_tp", "ep", "pp");
   }
 
   /** Every request on random grids, against a plain search over all pairs of ranks. */
