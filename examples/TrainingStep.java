@@ -11,9 +11,9 @@
  *
  * Run:      scripts/run-java examples/TrainingStep.java
  * Expected: (checked by ExamplesTest)
- *   one after the other  step  114.775 us, communicates   17.442 us, exposed  16.821 us
- *   overlapping          step  108.651 us, communicates   17.863 us, exposed  10.004 us
- *   divided optimizer    step   95.067 us, communicates   19.648 us, exposed  13.051 us
+ *   one after the other  step  113.320 us, communicates   17.441 us, exposed  16.819 us
+ *   overlapping          step  107.173 us, communicates   17.744 us, exposed   9.951 us
+ *   divided optimizer    step   95.038 us, communicates   19.581 us, exposed  13.010 us
  *   weights and state of the optimizer after the step: equal
  *   loaded by four tensor-parallel ranks, steps taken: 1
  */

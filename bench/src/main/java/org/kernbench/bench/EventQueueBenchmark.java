@@ -107,6 +107,11 @@ public class EventQueueBenchmark {
     }
 
     @Override
+    public boolean isNextAt(long timePs) {
+      return !queue.isEmpty() && queue.element().timePs == timePs;
+    }
+
+    @Override
     public int size() {
       return queue.size();
     }

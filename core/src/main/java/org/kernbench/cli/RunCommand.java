@@ -108,14 +108,14 @@ final class RunCommand implements Callable<Integer> {
 
   @Option(
       names = "--reuse",
-      paramLabel = "auto|packages|off",
+      paramLabel = "auto|off",
       converter = Words.ReuseWord.class,
       completionCandidates = Words.ReuseWord.class,
       description =
           """
-          In mode time: what came of a launch for others on its PEs that do the same, exactly \
-          (auto, default); also for those of other packages, exact but where launches end in one \
-          picosecond (packages); or every launch is simulated (off).\
+          In mode time: what came of a launch stands for others that do the same, on its PEs or \
+          in another package, with the same rows (auto, default); or every launch is simulated \
+          (off).\
           """)
   private Reuse reuse = Reuse.AUTO;
 
@@ -123,7 +123,7 @@ final class RunCommand implements Callable<Integer> {
       names = "--verify-reuse",
       description =
           """
-          In mode time: runs with --reuse off and auto (or packages), and compares all operations, chunks on \
+          In mode time: runs with --reuse off and auto, and compares all operations, chunks on \
           links, launches and the critical path.\
           """)
   private boolean verifyReuse;
@@ -236,7 +236,7 @@ final class RunCommand implements Callable<Integer> {
                 .options()
                 .withCheck(check)
                 .withFolding(folding)
-                .withReuse(verifyReuse ? reuse.compared() : reuse));
+                .withReuse(verifyReuse ? Reuse.VERIFY : reuse));
     if (check && options.mode() == Mode.VALUES) {
       throw new UsageException(
           """

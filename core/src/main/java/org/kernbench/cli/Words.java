@@ -193,7 +193,7 @@ final class Words {
   /** Reads whether to use again what came of launches. */
   static final class ReuseWord implements ITypeConverter<Reuse>, Iterable<String> {
     /** Comparing is an option of its own. */
-    private static final Reuse[] WORDS = {Reuse.AUTO, Reuse.PACKAGES, Reuse.OFF};
+    private static final Reuse[] WORDS = {Reuse.AUTO, Reuse.OFF};
 
     @Override
     public Iterator<String> iterator() {

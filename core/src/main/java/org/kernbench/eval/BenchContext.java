@@ -10,7 +10,6 @@ import org.kernbench.config.ConfigException;
 import org.kernbench.config.Problem;
 import org.kernbench.config.Suggest;
 import org.kernbench.config.UsageException;
-import org.kernbench.device.LaunchReuse;
 import org.kernbench.device.Mode;
 import org.kernbench.device.Reused;
 import org.kernbench.device.check.Findings;
@@ -130,7 +129,7 @@ public final class BenchContext {
     boolean may = options.mode() == Mode.TIME && !options.check();
     SimulatorOptions watched = progress.watch().map(recording::showing).orElse(recording);
     return (options.check() ? watched.checkedBy(findings) : watched)
-        .reusing(may ? options.reuse().launches() : LaunchReuse.OFF)
+        .reusing(may && options.reuse() != Reuse.OFF)
         .telling(this::count);
   }
 

@@ -72,7 +72,7 @@ public final class Runner {
    * @throws org.kernbench.config.ConfigException if the machine or the collective configuration is
    */
   public RunResult run(Bench bench, RunOptions options) {
-    if (options.reuse().isCompared()) {
+    if (options.reuse() == Reuse.VERIFY) {
       return verifiedReuse(bench, options);
     }
     Params params = Params.read(bench, options.params());
@@ -345,7 +345,7 @@ public final class Runner {
           """);
     }
     RunResult each = explaining().run(bench, options.withReuse(Reuse.OFF));
-    RunResult again = explaining().run(bench, options.withReuse(options.reuse().alone()));
+    RunResult again = explaining().run(bench, options.withReuse(Reuse.AUTO));
     if (!each.isOk() || !again.isOk()) {
       return again.isOk() ? each : again;
     }

@@ -14,6 +14,12 @@ public interface EventQueue {
   /** Whether nothing is queued. */
   boolean isEmpty();
 
+  /**
+   * Whether the first event, if any, is at {@code timePs}, which is the time of the event popped
+   * last.
+   */
+  boolean isNextAt(long timePs);
+
   /** How many events are queued. */
   int size();
 

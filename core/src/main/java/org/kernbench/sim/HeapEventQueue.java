@@ -45,6 +45,11 @@ public final class HeapEventQueue implements EventQueue {
   }
 
   @Override
+  public boolean isNextAt(long atPs) {
+    return size > 0 && heap[0] == atPs;
+  }
+
+  @Override
   public int size() {
     return size;
   }

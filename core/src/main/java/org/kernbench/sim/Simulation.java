@@ -7,10 +7,11 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Time is a {@code long} in picoseconds (about 106 days). Events are totally ordered by (time,
  * priority, key): at one time all <em>keyed</em> events run first, in ascending key, then all
- * others in the order in which they were scheduled, and those scheduled to be <em>last</em> when no
- * other is left at that time. The key lets a model state its own tie rule (the fabric: transfer id,
- * then chunk number) instead of inheriting one from the accident of scheduling. The order is tested
- * by {@code SimulationTest} and, against an obvious twin, by {@code EventQueueTest}.
+ * others in the order in which they were scheduled, those scheduled to be <em>last</em> when no
+ * other is left at that time, and those <em>after all</em> when none of these is either, in
+ * ascending rank. The key lets a model state its own tie rule (the fabric: transfer id, then chunk
+ * number) instead of inheriting one from the accident of scheduling. The order is tested by {@code
+ * SimulationTest} and, against an obvious twin, by {@code EventQueueTest}.
  *
  * <p>In a world that runs {@linkplain ApartSimulation apart} each place has a clock of its own,
  * events are in that order at each place, and {@link #nowPs} is the time at the place of the event
@@ -19,6 +20,7 @@ import org.jspecify.annotations.Nullable;
 public final class Simulation {
   private static final long UNKEYED = 1L << 62;
   private static final long LAST = UNKEYED | 1L << 61;
+  private static final long AFTER_ALL = LAST | 1L << 60;
   private static final long FIRST = 1L << 48;
   private static final int MAX_HANDLERS = 256;
   private static final int KIND_BITS = 8;
@@ -148,6 +150,19 @@ public final class Simulation {
     push(0, timePs, LAST | sequence++, handler, kind, arg);
   }
 
+  /**
+   * Schedules an event that runs when all else of its time has happened, in ascending rank: for
+   * what may not depend on the order of what happens then. Not while places run apart.
+   *
+   * @param rank 0 to 2^60 - 1; unique among the events of one time that are scheduled so
+   */
+  public void scheduleAfterAll(long timePs, long rank, int handler, int kind, int arg) {
+    if (isApart()) {
+      throw new IllegalStateException("bug: places run apart, nobody knows all that happens then");
+    }
+    push(0, timePs, AFTER_ALL | rank, handler, kind, arg);
+  }
+
   private void push(int place, long timePs, long order, int handler, int kind, int arg) {
     if (timePs < nowPs) {
       throw new IllegalArgumentException(
@@ -179,6 +194,13 @@ public final class Simulation {
     q.pop();
     handle(q.timePs(), q.payload());
     return true;
+  }
+
+  /** Handles all events that are left of the present picosecond, and those that come of them. */
+  public void finishPicosecond() {
+    while (queue().isNextAt(nowPs)) {
+      step();
+    }
   }
 
   /**

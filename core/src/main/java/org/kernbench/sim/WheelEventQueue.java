@@ -155,6 +155,13 @@ public final class WheelEventQueue implements EventQueue {
   }
 
   @Override
+  public boolean isNextAt(long atPs) { // what is at the time of the last is in its slot
+    return (runAt < runEnd && run[runAt] == atPs)
+        || (fifoAt < fifoEnd && fifo[fifoAt] == atPs)
+        || late.isNextAt(atPs);
+  }
+
+  @Override
   public int size() {
     return size;
   }

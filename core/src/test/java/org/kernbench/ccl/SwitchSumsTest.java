@@ -13,7 +13,6 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.kernbench.device.DeadlockException;
 import org.kernbench.device.LaunchRequest;
-import org.kernbench.device.LaunchReuse;
 import org.kernbench.device.Mode;
 import org.kernbench.device.PePort;
 import org.kernbench.device.QueuePlan;
@@ -356,8 +355,7 @@ final class SwitchSumsTest {
 
   private static String hash(Machine machine, boolean reuse) {
     List<Pe> pes = Bed.leads(machine, RankLevel.SIP, 3);
-    SimulatorOptions options =
-        SimulatorOptions.DEFAULT.reusing(reuse ? LaunchReuse.ALL_PACKAGES : LaunchReuse.OFF);
+    SimulatorOptions options = SimulatorOptions.DEFAULT.reusing(reuse);
     try (Simulator simulator = Simulator.open(machine, Mode.TIME, options)) {
       QueueSet set = simulator.install(plan(machine, pes, DType.F32));
       for (int i = 0; i < 8; i++) {

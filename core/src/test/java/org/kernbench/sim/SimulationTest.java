@@ -64,6 +64,47 @@ class SimulationTest {
     assertThat(w.args()).containsExactly(0, 7, 9, 100, 101);
   }
 
+  /**
+   * Also after what is to be last and after what comes of them, then by rank, whenever scheduled.
+   */
+  @Test
+  void run_sameTime_afterAllInOrderOfRank() {
+    World w = new World();
+    int h = w.handler();
+    int again = w.sim.register((kind, arg) -> w.sim.scheduleLast(w.sim.nowPs(), h, 0, 101));
+    w.sim.scheduleAfterAll(10, 8, h, 0, 8);
+    w.sim.scheduleAfterAll(10, 3, h, 0, 3);
+    w.sim.scheduleLast(10, again, 0, 0);
+    w.sim.scheduleLast(10, h, 0, 100);
+    w.sim.scheduleAfterAll(9, 1L << 59, h, 0, 1);
+    w.sim.schedule(10, h, 0, 5);
+    w.sim.run();
+    assertThat(w.args()).containsExactly(1, 5, 100, 101, 3, 8);
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void finishPicosecond_handlesWhatIsLeftOfItAndNoMore(boolean wheel) {
+    World w = new World(wheel ? new WheelEventQueue() : new HeapEventQueue());
+    int h = w.handler();
+    int again = w.sim.register((kind, arg) -> w.sim.schedule(w.sim.nowPs(), h, 0, 3));
+    for (long time : new long[] {10, 5_000_000_000L}) {
+      w.seen.clear();
+      w.sim.schedule(time, h, 0, 1);
+      w.sim.schedule(time, again, 0, 0);
+      w.sim.scheduleKeyed(time + 1, 0, h, 0, 9);
+      w.sim.step();
+      w.sim.scheduleAfterAll(time, 0, h, 0, 4);
+      w.sim.schedule(time, h, 0, 2);
+      w.sim.finishPicosecond();
+      assertThat(w.args()).containsExactly(1, 2, 3, 4);
+      w.sim.finishPicosecond();
+      assertThat(w.args()).hasSize(4);
+      w.sim.run();
+      assertThat(w.args()).containsExactly(1, 2, 3, 4, 9);
+    }
+  }
+
   @Test
   void run_sameTime_lastOnesAfterAllOthers() {
     World w = new World();

@@ -9,6 +9,9 @@ import org.kernbench.sim.Simulation;
 final class Agenda implements EventHandler {
   private static final int KIND = 0;
 
+  /** Ranks of what comes after the starts of launches. */
+  private static final long AFTER_STARTS = 1L << 40;
+
   private final Simulation sim;
   private final int handler;
   private final Map<Integer, Runnable> scheduled = new HashMap<>();
@@ -26,10 +29,18 @@ final class Agenda implements EventHandler {
     return count++;
   }
 
-  /** Something happens at a time, after all else that does; returns its number. */
+  /**
+   * A launch starts at a time, as launches do: when all else has happened, in the order of calls.
+   */
+  void startAt(long timePs, MemoLaunch launch, Runnable what) {
+    scheduled.put(count, what);
+    sim.scheduleAfterAll(timePs, launch.callNumber(), handler, KIND, count++);
+  }
+
+  /** Something happens at a time, after all else that does, starts too; returns its number. */
   int lastAt(long timePs, Runnable what) {
     scheduled.put(count, what);
-    sim.scheduleLast(timePs, handler, KIND, count);
+    sim.scheduleAfterAll(timePs, AFTER_STARTS + count, handler, KIND, count);
     return count++;
   }
 

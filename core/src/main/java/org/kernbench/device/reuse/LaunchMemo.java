@@ -14,7 +14,7 @@ import org.kernbench.machine.Machine;
 import org.kernbench.sim.Simulation;
 
 /**
- * What came of launches, to be used again for launches that do the same (ADRs 0112, 0114): a
+ * What came of launches, to be used again for launches that do the same (ADRs 0112, 0114, 0228): a
  * training step repeats each of its kernels in every layer.
  *
  * <p>What is noted and used again is a <em>stretch</em>: a launch that starts where nothing else is
@@ -54,15 +54,10 @@ public final class LaunchMemo implements Fabric.Meetings {
   /** Stretches that are noted at present. */
   int noting;
 
-  /**
-   * Nothing is remembered yet; hears of who meets whom on links.
-   *
-   * @param ofAllPackages whether a launch may stand for one of another package
-   */
-  public LaunchMemo(
-      MemoHost host, Machine machine, Simulation sim, Fabric fabric, boolean ofAllPackages) {
+  /** Nothing is remembered yet; hears of who meets whom on links. */
+  public LaunchMemo(MemoHost host, Machine machine, Simulation sim, Fabric fabric) {
     this.host = host;
-    this.packages = new PackageTwins(machine, ofAllPackages);
+    this.packages = new PackageTwins(machine);
     this.sim = sim;
     this.fabric = fabric;
     this.agenda = new Agenda(sim);

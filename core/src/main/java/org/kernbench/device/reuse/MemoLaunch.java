@@ -33,6 +33,9 @@ public interface MemoLaunch {
   /** That PE. */
   MemoPe startedByPe();
 
+  /** How many launches had been called before it: of those of one time it starts in this order. */
+  int callNumber();
+
   /** How many starts had been scheduled before its own. */
   int startNumber();
 

@@ -27,15 +27,8 @@ final class PackageTwins {
   final int links;
 
   private final int[] likes;
-  private final boolean areMet;
 
-  /**
-   * The packages of a machine.
-   *
-   * @param areMet whether one may stand for another; if not, nothing is in one alone
-   */
-  PackageTwins(Machine machine, boolean areMet) {
-    this.areMet = areMet;
+  PackageTwins(Machine machine) {
     this.pes = machine.cubesPerSip() * machine.pesPerCube();
     this.nodes = machine.hostNode() / machine.sips();
     int inside = 0;
@@ -72,9 +65,6 @@ final class PackageTwins {
   /** The package that all of these PEs are in; {@link #NONE} if they are in several. */
   int of(int[] some) {
     int home = NONE;
-    if (!areMet) {
-      return NONE;
-    }
     for (int pe : some) {
       int theirs = pe / pes;
       if (home != NONE && theirs != home) {

@@ -503,7 +503,8 @@ final class Replay extends Stretch implements Follower {
     for (int member = 0; member < launches.size(); member++) {
       if (starters.get(member) == mark.member && starterSlots.get(member) == p.mark().slot) {
         int number = member;
-        memo.agenda.at(p.place(), memo.sim.nowPs(), () -> startAgain(number, mark.noted));
+        memo.agenda.startAt(
+            memo.sim.nowPs(), launches.get(number), () -> startAgain(number, mark.noted));
       }
     }
   }

@@ -46,10 +46,15 @@ final class LaunchState implements Launch {
   /** The index of that PE. */
   int startedByPe = -1;
 
+  /** How many launches had been called before it. */
+  final int callNumber;
+
   /** How many starts had been scheduled before its own. */
   int startNumber;
 
-  LaunchState(LaunchRequest spec, Function<PePort, Runnable> program, long enqueuedPs) {
+  LaunchState(
+      LaunchRequest spec, Function<PePort, Runnable> program, int callNumber, long enqueuedPs) {
+    this.callNumber = callNumber;
     this.spec = spec.after(List.of()); // the others would keep all that came before them
     this.count = spec.pes().size();
     this.program = program;

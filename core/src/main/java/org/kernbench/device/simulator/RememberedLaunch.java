@@ -89,6 +89,11 @@ final class RememberedLaunch implements MemoLaunch {
   }
 
   @Override
+  public int callNumber() {
+    return launch.callNumber;
+  }
+
+  @Override
   public int startNumber() {
     return launch.startNumber;
   }

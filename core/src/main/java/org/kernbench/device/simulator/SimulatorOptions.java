@@ -2,7 +2,6 @@ package org.kernbench.device.simulator;
 
 import java.util.Optional;
 import java.util.function.Consumer;
-import org.kernbench.device.LaunchReuse;
 import org.kernbench.device.Reused;
 import org.kernbench.device.Watch;
 
@@ -15,7 +14,7 @@ import org.kernbench.device.Watch;
  *     each)
  * @param watch sees the execution as it goes, to judge it; empty: nobody does
  * @param shown is shown which kernel has control and how far the run is; empty: nobody looks
- * @param reuse for which launches what came of one is used again, in mode {@code time}
+ * @param reuse whether what came of a launch is used again for others, in mode {@code time}
  * @param told hears at the end what became of launches of a simulation in which one may stand for
  *     others; empty: nobody does
  */
@@ -24,7 +23,7 @@ public record SimulatorOptions(
     boolean captureLines,
     Optional<Watch.Source> watch,
     Optional<RunWatch> shown,
-    LaunchReuse reuse,
+    boolean reuse,
     Optional<Consumer<Reused>> told) {
   /** Keeps the first million operations and no source lines; nobody watches. */
   public static final SimulatorOptions DEFAULT = new SimulatorOptions(1 << 20, false);
@@ -38,13 +37,7 @@ public record SimulatorOptions(
 
   /** Options of a run that nobody watches. */
   public SimulatorOptions(int opLogLimit, boolean captureLines) {
-    this(
-        opLogLimit,
-        captureLines,
-        Optional.empty(),
-        Optional.empty(),
-        LaunchReuse.OFF,
-        Optional.empty());
+    this(opLogLimit, captureLines, Optional.empty(), Optional.empty(), false, Optional.empty());
   }
 
   /** A copy that captures source lines. */
@@ -73,8 +66,8 @@ public record SimulatorOptions(
     return new SimulatorOptions(opLogLimit, captureLines, watch, Optional.of(to), reuse, told);
   }
 
-  /** A copy that uses again what came of some launches. */
-  public SimulatorOptions reusing(LaunchReuse again) {
+  /** A copy that uses again what came of launches, or does not. */
+  public SimulatorOptions reusing(boolean again) {
     return new SimulatorOptions(opLogLimit, captureLines, watch, shown, again, told);
   }
 

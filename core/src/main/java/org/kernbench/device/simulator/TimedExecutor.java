@@ -13,7 +13,6 @@ import org.kernbench.device.CopyDirection;
 import org.kernbench.device.DeadlockException;
 import org.kernbench.device.Launch;
 import org.kernbench.device.LaunchRequest;
-import org.kernbench.device.LaunchReuse;
 import org.kernbench.device.Mode;
 import org.kernbench.device.PePort;
 import org.kernbench.device.QueuePlan;
@@ -70,6 +69,9 @@ final class TimedExecutor
   /** The launch whose end the host waits for; null if it waits for none. */
   private @Nullable LaunchState driven;
 
+  /** Launches that have been called. */
+  private int called;
+
   /** Launches that are not done. */
   private int openLaunches;
 
@@ -113,8 +115,8 @@ final class TimedExecutor
     return parts.watch;
   }
 
-  private @Nullable LaunchMemo memo(LaunchReuse reuse) {
-    return reuse != LaunchReuse.OFF
+  private @Nullable LaunchMemo memo(boolean reuse) {
+    return reuse
             && parts.mode == Mode.TIME
             && parts.folded == null
             && parts.watch == null
@@ -122,7 +124,7 @@ final class TimedExecutor
             && machine.pe().cpu().dispatchPs() > 0
             && fabric instanceof Fabric f
             && !f.isBanked()
-        ? new LaunchMemo(this, machine, sim, f, reuse == LaunchReuse.ALL_PACKAGES)
+        ? new LaunchMemo(this, machine, sim, f)
         : null;
   }
 
@@ -166,6 +168,7 @@ final class TimedExecutor
         throw new IllegalStateException("bug: a message is under way and no event is queued");
       }
     }
+    sim.finishPicosecond();
     unit.uninstall();
     messages.remove(set);
   }
@@ -235,7 +238,7 @@ final class TimedExecutor
 
   @Override
   public Launch launch(LaunchRequest spec, Function<PePort, Runnable> program) {
-    LaunchState launch = new LaunchState(spec, program, sim.nowPs());
+    LaunchState launch = new LaunchState(spec, program, called++, sim.nowPs());
     openLaunches++;
     long arrival = 0;
     launch.notReady = spec.pes().size();
@@ -267,13 +270,18 @@ final class TimedExecutor
     return launch;
   }
 
+  /**
+   * Starts a launch that waits for none any more: when all else of the picosecond has happened, in
+   * the order of calls, so that it does not matter which of two ends of one picosecond comes first.
+   */
   private void startIfReady(LaunchState launch) {
     if (launch.notReady == 0) {
       launch.startNumber = startCount;
       launch.startedBy = launch.arrivalPs <= sim.nowPs() ? ending : null;
       launch.startedByPe = endingPe;
       starting.put(startCount, launch);
-      sim.schedule(Math.max(sim.nowPs(), launch.arrivalPs), handler, LAUNCH, startCount++);
+      long atPs = Math.max(sim.nowPs(), launch.arrivalPs);
+      sim.scheduleAfterAll(atPs, launch.callNumber, handler, LAUNCH, startCount++);
     }
   }
 
@@ -394,6 +402,7 @@ final class TimedExecutor
         throw new IllegalStateException("bug: a copy is under way and no event is queued");
       }
     }
+    sim.finishPicosecond();
     return copy.endPs + (read ? 0 : path.replyPs()) - start;
   }
 
@@ -410,6 +419,7 @@ final class TimedExecutor
           throw deadlock(launch);
         }
       }
+      sim.finishPicosecond();
     } finally { // a kernel may have failed
       driven = null;
       apart.giveUp();

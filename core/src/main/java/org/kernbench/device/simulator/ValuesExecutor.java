@@ -229,7 +229,7 @@ final class ValuesExecutor implements Executor {
 
   @Override
   public Launch launch(LaunchRequest spec, Function<PePort, Runnable> program) {
-    LaunchState launch = new LaunchState(spec, program, 0);
+    LaunchState launch = new LaunchState(spec, program, 0, 0);
     launch.notReady = spec.pes().size();
     launch.follow(spec.after());
     spec.queues().ifPresent(set -> InstalledQueues.of(set).users++);

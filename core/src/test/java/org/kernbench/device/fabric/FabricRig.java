@@ -238,6 +238,11 @@ public record FabricRig(
     }
 
     @Override
+    public boolean isNextAt(long timePs) {
+      return queue.isNextAt(timePs);
+    }
+
+    @Override
     public int size() {
       return queue.size();
     }

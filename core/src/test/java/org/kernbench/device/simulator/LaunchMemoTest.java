@@ -16,7 +16,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.kernbench.device.Launch;
 import org.kernbench.device.LaunchRequest;
-import org.kernbench.device.LaunchReuse;
 import org.kernbench.device.Mode;
 import org.kernbench.device.PePort;
 import org.kernbench.device.Register;
@@ -78,6 +77,15 @@ final class LaunchMemoTest {
         .containsKeys("another launch than before beside them", "no launch beside them as before");
   }
 
+  /**
+   * Two launches of a PE, on two streams, wait for ends of one picosecond: they start in the order
+   * in which they were called (ADR 0306), whichever end comes first.
+   */
+  @Test
+  void rows_whereTwoEndsOfAPicosecondStartTwoStreams_areThoseOfEachSimulated() {
+    compareLayers("at_miss", 1291, new HashMap<>());
+  }
+
   @Test
   @Tag("slow")
   void rows_ofThousandsOfRandomLaunches_areThoseOfEachSimulated() {
@@ -137,10 +145,7 @@ final class LaunchMemoTest {
 
   private static Left run(Machine machine, BiConsumer<Machine, Simulator> host, boolean reuse) {
     try (Simulator sim =
-        Simulator.open(
-            machine,
-            Mode.TIME,
-            SimulatorOptions.DEFAULT.reusing(reuse ? LaunchReuse.ALL_PACKAGES : LaunchReuse.OFF))) {
+        Simulator.open(machine, Mode.TIME, SimulatorOptions.DEFAULT.reusing(reuse))) {
       host.accept(machine, sim);
       return new Left(sim.opLog(), sim.nowPs(), sim.mmuCounts(), sim.reused());
     }

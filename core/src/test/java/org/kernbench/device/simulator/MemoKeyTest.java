@@ -9,7 +9,6 @@ import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.kernbench.device.Launch;
 import org.kernbench.device.LaunchRequest;
-import org.kernbench.device.LaunchReuse;
 import org.kernbench.device.Mode;
 import org.kernbench.device.PePort;
 import org.kernbench.device.Register;
@@ -123,11 +122,7 @@ final class MemoKeyTest {
     private long next = VirtualAddress.BASE;
 
     Run(boolean reuse, Host host) {
-      sim =
-          Simulator.open(
-              MACHINE,
-              Mode.TIME,
-              SimulatorOptions.DEFAULT.reusing(reuse ? LaunchReuse.ALL_PACKAGES : LaunchReuse.OFF));
+      sim = Simulator.open(MACHINE, Mode.TIME, SimulatorOptions.DEFAULT.reusing(reuse));
       host.run(this);
       all.forEach(sim::drive);
     }

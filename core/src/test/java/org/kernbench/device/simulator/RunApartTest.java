@@ -213,7 +213,7 @@ final class RunApartTest {
   void partsOfALaunch_endOnManyThreads_oneIsTheLast() {
     List<Pe> pes = IntStream.range(0, 4).mapToObj(i -> new Pe(i, 0, 0)).toList();
     for (int i = 0; i < 2_000; i++) {
-      LaunchState launch = new LaunchState(LaunchRequest.of("ends", pes), port -> () -> {}, 0);
+      LaunchState launch = new LaunchState(LaunchRequest.of("ends", pes), port -> () -> {}, 0, 0);
       long last =
           IntStream.range(0, pes.size())
               .parallel()

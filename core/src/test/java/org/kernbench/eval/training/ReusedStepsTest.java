@@ -59,19 +59,16 @@ class ReusedStepsTest {
     RunResult each = run(packages(params, Reuse.OFF));
     OpLog log = each.log().orElseThrow();
     assertThat(log.isComplete()).isTrue();
-    for (Reuse reuse : List.of(Reuse.AUTO, Reuse.PACKAGES)) {
-      RunResult again = run(packages(params, reuse));
-      assertThat(
-              LogDifference.between(log, again.log().orElseThrow(), each.machine().orElseThrow()))
-          .isEmpty();
-      assertThat(again.sim().opLogHash()).isEqualTo(each.sim().opLogHash());
-    }
+    RunResult again = run(packages(params, Reuse.AUTO));
+    assertThat(LogDifference.between(log, again.log().orElseThrow(), each.machine().orElseThrow()))
+        .isEmpty();
+    assertThat(again.sim().opLogHash()).isEqualTo(each.sim().opLogHash());
   }
 
   @Test
   void reuse_ofReplicas_simulatesLessThanHalf() {
-    RunResult one = run(packages("dp=1 batch=1 layers=2 overlap=off", Reuse.PACKAGES));
-    RunResult four = run(packages("dp=4 batch=4 layers=2 overlap=off", Reuse.PACKAGES));
+    RunResult one = run(packages("dp=1 batch=1 layers=2 overlap=off", Reuse.AUTO));
+    RunResult four = run(packages("dp=4 batch=4 layers=2 overlap=off", Reuse.AUTO));
     RunResult each = run(packages("dp=4 batch=4 layers=2 overlap=off", Reuse.OFF));
     assertThat(each.sim().events()).isGreaterThan(3 * one.sim().events());
     assertThat(four.sim().events()).isLessThan(each.sim().events() / 2);
@@ -85,14 +82,14 @@ class ReusedStepsTest {
 
   @Test
   void verified_namesWhatWasCompared() {
-    RunResult result = run("tp=2", Reuse.VERIFY_AUTO);
+    RunResult result = run("tp=2", Reuse.VERIFY);
     assertThat(result.status()).isEqualTo(RunResult.Status.OK);
     assertThat(result.verified().toString()).contains("the same").contains("operations");
   }
 
   @Test
   void verified_inAnotherMode_isRefused() {
-    RunOptions full = RunOptions.DEFAULT.withReuse(Reuse.VERIFY_AUTO);
+    RunOptions full = RunOptions.DEFAULT.withReuse(Reuse.VERIFY);
     assertThatThrownBy(() ->
             Runner.of("", Progress.SILENT).run(new TrainingBench(TrainingBench.Scope.STEP), full))
         .isInstanceOf(UsageException.class)
