@@ -12,9 +12,11 @@ import org.kernbench.nn.kernels.WorkCount;
 
 /**
  * What the kernels of the first rank took, those of layers that are alike together, and what they
- * could not have been below: their products at the peak of all engines of the rank, or each operand
- * read and each result written once by all slices of its HBM. Beside that, how long the engines of
- * the busiest PE were at work: what is left of a kernel's time waited for memory or for others.
+ * could not have been below: their products at the peak of all engines of the rank; each operand
+ * read and each result written once by all slices of its HBM; the operands of products as often as
+ * blocks of their sums need them; or copies through the links between cubes. Beside that, how long
+ * the engines of the busiest PE were at work: what is left of a kernel's time waited for memory or
+ * for others.
  *
  * <p>Kernels overlap, so times may add up to more than the step.
  */
@@ -30,7 +32,7 @@ final class OperationRows {
     private long ps;
     private long simulated;
     private long busyPs;
-    private WorkCount work = new WorkCount(0, 0, 0);
+    private WorkCount work = WorkCount.NONE;
   }
 
   /**
@@ -67,6 +69,11 @@ final class OperationRows {
     });
   }
 
+  /** What the way of operands to the PEs is called in bounds. */
+  private String operandsKind() {
+    return WorkCount.isInTurn(machine) ? "compute and operands in turn" : "operands";
+  }
+
   /** Layers are alike: their numbers are left out. */
   private static String alike(String name) {
     return name.replaceAll("\\.[0-9]+", ".*");
@@ -93,9 +100,15 @@ final class OperationRows {
     long memory =
         (long) (sum.work.bytes() / ((double) pes * machine.hbm().rate().bytesPerSecond()) * 1e12);
     boolean known = sum.work.launches() == sum.launches;
-    long bound = Math.max(products, memory);
+    long operands = sum.work.operandsPs();
+    long links = sum.work.linksPs();
+    long bound = Math.max(Math.max(products, memory), Math.max(operands, links));
     row.put("bound_ns", known ? Numbers.ns(bound) : "");
-    row.put("bound_kind", known ? products >= memory ? "compute" : "memory" : "");
+    String kind =
+        bound == products
+            ? "compute"
+            : bound == memory ? "memory" : bound == operands ? operandsKind() : "links";
+    row.put("bound_kind", known ? kind : "");
     row.put("of_bound_pct", known && sum.ps > 0 ? Numbers.rounded(100.0 * bound / sum.ps) : "");
     // launches that others stood for have no commands of their own
     long engines = sum.simulated == 0 ? 0 : sum.busyPs / sum.simulated * sum.launches;

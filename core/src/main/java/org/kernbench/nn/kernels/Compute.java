@@ -82,6 +82,9 @@ public final class Compute implements Dependent {
   private final PanelShelf panels;
   private final BlockCopies copies;
   private final Map<String, WorkCount> work = new LinkedHashMap<>();
+  private final OperandBound operandBound;
+  private final Map<List<OperandBound.Made>, Long> operandsPs = new HashMap<>();
+  private final CopyBound copyBound;
 
   /** What copies along the rows, and the columns, of cubes cost. */
   private final Map<Integer, CopyCost> copyCosts = new HashMap<>();
@@ -98,6 +101,8 @@ public final class Compute implements Dependent {
     this.pes = List.copyOf(mesh.pes());
     this.panels = new PanelShelf(this);
     this.copies = new BlockCopies(this);
+    this.operandBound = new OperandBound(this);
+    this.copyBound = new CopyBound(torch.machine(), mesh);
     // some ten values are alive at once in the longest formulas, beside message slots
     this.blockBytes = Math.toIntExact(Math.max(256, torch.machine().pe().tcm().sizeBytes() / 64));
   }
@@ -110,12 +115,12 @@ public final class Compute implements Dependent {
   /** Counts a launch that touches all of some tensors. */
   private void count(String name, List<Tensor> written, List<Tensor> read) {
     countBytes(name, bytes(written) + bytes(read));
-    work.merge(name, new WorkCount(1, 0, 0), WorkCount::plus);
+    work.merge(name, new WorkCount(1, 0, 0, 0, 0), WorkCount::plus);
   }
 
   /** Counts what memory must read and write, in one launch or several. */
   public void countBytes(String name, long bytes) {
-    work.merge(name, new WorkCount(0, 0, bytes), WorkCount::plus);
+    work.merge(name, new WorkCount(0, 0, bytes, 0, 0), WorkCount::plus);
   }
 
   static long bytes(List<Tensor> tensors) {
@@ -124,7 +129,21 @@ public final class Compute implements Dependent {
 
   /** Counts products of a launch. */
   public void countFlops(String name, double flops) {
-    work.merge(name, new WorkCount(0, flops, 0), WorkCount::plus);
+    work.merge(name, new WorkCount(0, flops, 0, 0, 0), WorkCount::plus);
+  }
+
+  /** Counts how long operands of a launch of products are on their way at least. */
+  void countOperands(String name, List<OperandBound.Made> products) {
+    if (products.stream().allMatch(p -> p.k() > 0)) {
+      long ps = operandsPs.computeIfAbsent(products, operandBound::leastPs);
+      work.merge(name, new WorkCount(0, 0, 0, ps, 0), WorkCount::plus);
+    }
+  }
+
+  /** Counts how long copies are on their way from cube to cube at least. */
+  void countLinks(String name, Tensor copy, int axis, List<Tensor> sources) {
+    long ps = copyBound.leastPs(copy, axis, sources);
+    work.merge(name, new WorkCount(0, 0, 0, 0, ps), WorkCount::plus);
   }
 
   Torch torch() {
@@ -830,7 +849,7 @@ public final class Compute implements Dependent {
 
   /** A launch on all PEs that compute, which is a part of some work that is counted apart. */
   void onAll(String name, List<Tensor> out, List<Tensor> in, boolean beside, PureKernel kernel) {
-    work.merge(name, new WorkCount(1, 0, 0), WorkCount::plus);
+    work.merge(name, new WorkCount(1, 0, 0, 0, 0), WorkCount::plus);
     start(name, kernel, pes, out, in, beside);
   }
 

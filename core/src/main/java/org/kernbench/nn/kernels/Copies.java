@@ -137,6 +137,7 @@ final class Copies implements Dependent, AutoCloseable {
    */
   void make(String name, List<Tensor> sources, boolean beside, Fetch fetch) {
     compute.countBytes(name, each.getFirst().sizeBytes() + sources.getFirst().sizeBytes());
+    compute.countLinks(name, each.getFirst(), axis, sources);
     boolean handsOn = compute.copyCost(axis).handsOn(bytesOnEach() / each.size());
     compute.onAll(
         name,
@@ -176,21 +177,35 @@ final class Copies implements Dependent, AutoCloseable {
     return shares;
   }
 
-  /** Fetches what the neighbours got in the step before. */
+  /**
+   * Fetches what the neighbours got in the step before, or brings them what was got: a load from
+   * afar keeps a DMA with one read queue from all loads of other kernels, a store does not.
+   */
   private void handOn(Tl tl, int step, boolean beside) {
+    boolean brings = compute.torch().machine().pe().dma().readQueues() == 1;
     int at = at(tl);
-    List<ElementRun> lower = at - step < 0 ? List.of() : share(tl, at, at - step);
-    List<ElementRun> upper = at + step >= each.size() ? List.of() : share(tl, at, at + step);
+    int below = at - 1;
+    int above = at + 1;
+    List<ElementRun> lower =
+        shareIfAny(tl, at, brings ? above - step : at - step, brings ? above : below);
+    List<ElementRun> upper =
+        shareIfAny(tl, at, brings ? below + step : at + step, brings ? below : above);
     Pace pace = new Pace(tl, beside);
     for (int i = 0; i < Math.max(lower.size(), upper.size()); i++) {
-      ElementRun below = i < lower.size() ? lower.get(i) : new ElementRun(0, 0);
-      ElementRun above = i < upper.size() ? upper.get(i) : new ElementRun(0, 0);
+      ElementRun low = i < lower.size() ? lower.get(i) : new ElementRun(0, 0);
+      ElementRun high = i < upper.size() ? upper.get(i) : new ElementRun(0, 0);
       int block = compute.blockBytes() / all.dtype().sizeBytes();
-      for (int j = 0; j < Math.max(below.count(), above.count()); j += block) {
-        copy(tl, pace, at - 1, at, below, j, block);
-        copy(tl, pace, at + 1, at, above, j, block);
+      for (int j = 0; j < Math.max(low.count(), high.count()); j += block) {
+        copy(tl, pace, brings ? at : below, brings ? above : at, low, j, block);
+        copy(tl, pace, brings ? at : above, brings ? below : at, high, j, block);
       }
     }
+  }
+
+  /** A share, if there is such a one and there is a neighbour. */
+  private List<ElementRun> shareIfAny(Tl tl, int at, int of, int neighbour) {
+    boolean is = of >= 0 && of < each.size() && neighbour >= 0 && neighbour < each.size();
+    return is ? share(tl, at, of) : List.of();
   }
 
   private void copy(Tl tl, Pace pace, int from, int to, ElementRun run, int at, int block) {

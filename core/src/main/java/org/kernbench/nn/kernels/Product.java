@@ -276,6 +276,7 @@ final class Product implements Dependent {
       return;
     }
     countFlops(name);
+    compute.countOperands(name, List.of(made()));
     List<Tensor> read = new ArrayList<>(factors);
     for (Term term : terms) {
       read.add(term.a.tensor());
@@ -304,6 +305,21 @@ final class Product implements Dependent {
     }
   }
 
+  /** What its operands come for. */
+  private OperandBound.Made made() {
+    int k = terms.stream().mapToInt(term -> term.a.width()).sum();
+    long stored =
+        Compute.bytes(results) + Compute.bytes(ending.map(Ending::results).orElse(List.of()));
+    return new OperandBound.Made(
+        m,
+        (double) n * results.size(),
+        k,
+        type().sizeBytes(),
+        type().accumulator().sizeBytes(),
+        compute.torch().machine().pe().gemm().rate(type().isF8()),
+        stored);
+  }
+
   private DType type() {
     return terms.getFirst().a.tensor().dtype();
   }
@@ -325,6 +341,7 @@ final class Product implements Dependent {
     }
     List<Ready> all = ready; // from now on no copy is given back
     some.forEach(p -> p.countFlops(name));
+    some.getFirst().compute.countOperands(name, some.stream().map(Product::made).toList());
     List<Tensor> written = new ArrayList<>();
     List<Copies> ahead = new ArrayList<>();
     List<Tensor> factors = new ArrayList<>();

@@ -24,16 +24,19 @@ final class CopiesTest {
   /** Every copy has all elements, whatever the grid and however few rows there are. */
   @ParameterizedTest
   @CsvSource({
-    "4, 2, 0, 37, 5, FULL",
-    "4, 2, 1, 37, 5, VALUES",
-    "2, 3, 0, 64, 8, VALUES",
-    "1, 4, 0, 9, 3, FULL",
-    "3, 1, 0, 1, 6, VALUES",
-    "3, 1, 1, 50, 1, VALUES",
+    "sip-2026, 4, 2, 0, 37, 5, FULL",
+    "sip-2026, 4, 2, 1, 37, 5, VALUES",
+    "sip-2026, 2, 3, 0, 64, 8, VALUES",
+    "sip-2026, 1, 4, 0, 9, 3, FULL",
+    "sip-2026, 3, 1, 0, 1, 6, VALUES",
+    "sip-2026, 3, 1, 1, 50, 1, VALUES",
+    "kb-compat, 4, 2, 1, 1024, 512, FULL",
+    "kb-compat, 1, 4, 0, 1000, 512, FULL",
   })
-  void everyCopy_hasAllElements(int wide, int high, int axis, int rows, int columns, Mode mode) {
+  void everyCopy_hasAllElements(
+      String machine, int wide, int high, int axis, int rows, int columns, Mode mode) {
     double[] values = new Random(rows).doubles(rows * columns, -1, 1).toArray();
-    try (Torch torch = open("sip-2026", wide, high, mode)) {
+    try (Torch torch = open(machine, wide, high, mode)) {
       Shape shape = Shape.of(rows, columns);
       Tensor x = Compute.spread(torch, "x", shape, DType.F64).copyInPlace(values);
       Compute compute = new Compute(torch, t -> t);
