@@ -201,6 +201,7 @@ public final class MimoBench implements Bench {
     Machine machine = context.machine();
     TwoModuleLayout layout = setup.layout;
     RankLevel level = context.param(LEVEL);
+    fit(context, setup, level).check(machine);
     Outcome outcome = Outcome.on(machine);
     outcome
         .condition("ranks", layout.ranks())
@@ -255,6 +256,37 @@ public final class MimoBench implements Bench {
           record.hash());
     }
     return outcome;
+  }
+
+  /** Whether both models find room in the TCM: one block for each stage, on short samples. */
+  private static TcmFit fit(BenchContext context, ModulesSetup s, RankLevel level) {
+    TwoModuleLayout layout = s.layout.with(ModulePipelines.DEFAULT);
+    TwoModuleConfig one =
+        s.model.withLayers(layout.encoder().size(Dim.PP), layout.language().size(Dim.PP));
+    int factor = layout.sequenceFactor();
+    int least = Math.ceilDiv(one.tokensPerSample() + 2, factor) * factor;
+    List<Microbatch> data =
+        Microbatches.random(one, layout.samplesFactor(), least, 1, Microbatches.Masks.UNEVEN, 1);
+    String names = s.model.encoder().name() + " and " + s.model.language().name();
+    return new TcmFit(
+        context,
+        new TcmFit.Models(
+            names,
+            List.of(s.model.encoder(), s.model.language()),
+            s.settings.dtype(),
+            s.data.getFirst().sequence(),
+            Masks.of(context)),
+        machine ->
+            TwoModuleStep.time(
+                new TwoModuleStep.Place(
+                    machine,
+                    context.ccl(TwoModuleStep.world(level, layout.worldSize())),
+                    level,
+                    context.param(TrainingParams.SPREAD).widest()),
+                one,
+                layout,
+                s.settings.withFault(Fault.NONE),
+                data));
   }
 
   /** Gradients of the language model's largest matrix, and its activations. */

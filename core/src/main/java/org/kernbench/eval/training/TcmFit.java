@@ -1,5 +1,6 @@
 package org.kernbench.eval.training;
 
+import java.util.List;
 import java.util.Optional;
 import org.kernbench.config.ConfigException;
 import org.kernbench.config.UsageException;
@@ -12,15 +13,16 @@ import org.kernbench.machine.SimulationException;
 import org.kernbench.nn.kernels.Compute;
 import org.kernbench.nn.kernels.TcmException;
 import org.kernbench.nn.layers.TransformerConfig;
+import org.kernbench.tensor.DType;
 import org.kernbench.torch.TorchOptions;
 import org.kernbench.torch.placement.RankLevel;
 import org.kernbench.torch.placement.Spread;
 
 /**
- * Whether the kernels of a model find room in the TCM of a PE. Where that is in doubt, one block on
- * few tokens is simulated before the run: what a kernel has at once depends on the widths of the
- * model, not on how many layers or tokens there are. If it cannot go on, the run is refused, with
- * the nearest TCM on which it can (ADR 0237).
+ * Whether the kernels of models find room in the TCM of a PE. Where that is in doubt, one block of
+ * each on few tokens is simulated before the run: what a kernel has at once depends on the widths
+ * of the models, not on how many layers or tokens there are. If it cannot go on, the run is
+ * refused, with the nearest TCM on which it can (ADR 0237).
  */
 final class TcmFit {
   /** Queries and keys that attention has at once along each side, and that a trial has. */
@@ -37,19 +39,66 @@ final class TcmFit {
   /** Values as wide as a row that kernels by rows have at once, about. */
   private static final int ROWS = 12;
 
+  /** Tiles of sums that products of experts have at once, and blocks of their operands. */
+  private static final int EXPERT_SUMS = 4;
+
+  private static final int EXPERT_BLOCKS = 6;
+
+  /** The largest blocks of values are this part of a TCM. */
+  private static final int BLOCK = 64;
+
   /** Eighths of its size to which a TCM that is too small is enlarged, one after the other. */
   private static final int[] LARGER = {10, 12, 16, 24, 32, 48, 64, 128, 256, 512};
 
   private final BenchContext context;
-  private final Setup setup;
-  private final RankLevel level;
-  private final Spread spread;
+  private final Models models;
+  private final Trial trial;
 
-  TcmFit(BenchContext context, Setup setup, RankLevel level, Spread spread) {
+  /**
+   * What is to find room.
+   *
+   * @param tokens of the longest sample
+   */
+  record Models(String name, List<TransformerConfig> all, DType dtype, int tokens, Masks masks) {}
+
+  /** Simulates one block of each model. */
+  @FunctionalInterface
+  interface Trial {
+    void run(Machine machine);
+  }
+
+  TcmFit(BenchContext context, Models models, Trial trial) {
     this.context = context;
-    this.setup = setup;
-    this.level = level;
-    this.spread = spread;
+    this.models = models;
+    this.trial = trial;
+  }
+
+  /** Of one model in some layout. */
+  static TcmFit of(BenchContext context, Setup setup, RankLevel level, Spread spread) {
+    Setup one = setup.oneBlock(fewer(setup.tokens()));
+    Models models =
+        new Models(
+            setup.config().name(),
+            List.of(setup.config()),
+            setup.dtype(),
+            setup.tokens(),
+            setup.masks());
+    return new TcmFit(
+        context,
+        models,
+        machine ->
+            TwoModuleStep.run(
+                machine,
+                context.ccl(TwoModuleStep.world(level, one.ranks())),
+                TorchOptions.DEFAULT.withMode(Mode.TIME).withSpread(spread),
+                one.ranks(),
+                new TrainingProgram(one)::body,
+                torch -> {}));
+  }
+
+  /** Tokens of a trial, at most. */
+  static int fewer(int tokens) {
+    return Math.min(tokens, 2 * TILE);
   }
 
   /**
@@ -59,7 +108,7 @@ final class TcmFit {
    */
   void check(Machine machine) {
     long size = machine.pe().tcm().sizeBytes();
-    if (mostNeeded() <= size / 2) { // message queues take at most the other half
+    if (mostNeeded(size) <= size / 2) { // message queues take at most the other half
       return;
     }
     Optional<String> problem = problem(machine);
@@ -81,14 +130,19 @@ final class TcmFit {
   }
 
   /** What kernels may have at once, rather more than less. */
-  private long mostNeeded() {
-    TransformerConfig c = setup.config();
-    long working = Compute.working(setup.dtype()).sizeBytes();
-    long tile = Math.min(TILE, Math.max(1, setup.tokens()));
-    int more = setup.masks().dropout().isOn() ? MASKS : 0;
+  private long mostNeeded(long size) {
+    return models.all.stream().mapToLong(c -> mostNeeded(c, size)).max().orElse(0);
+  }
+
+  private long mostNeeded(TransformerConfig c, long size) {
+    long working = Compute.working(models.dtype).sizeBytes();
+    long tile = Math.min(TILE, Math.max(1, models.tokens));
+    int more = models.masks.dropout().isOn() ? MASKS : 0;
     long scores = (SCORES + more) * tile * tile + HEADS * tile * 2L * c.headSize();
     long rows = (long) (ROWS + more) * c.hidden();
-    return Math.max(scores, rows) * working;
+    long experts = c.experts().isEmpty() ? 0 : (long) EXPERT_SUMS * TILE * TILE;
+    long blocks = c.experts().isEmpty() ? 0 : EXPERT_BLOCKS * size / BLOCK;
+    return Math.max(Math.max(scores, rows) * working, experts * working + blocks);
   }
 
   private boolean fits(long tcmBytes) {
@@ -105,15 +159,8 @@ final class TcmFit {
 
   /** What cannot run, if anything. */
   private Optional<String> problem(Machine machine) {
-    Setup one = setup.oneBlock(Math.min(setup.tokens(), 2 * TILE));
     try {
-      TwoModuleStep.run(
-          machine,
-          context.ccl(TwoModuleStep.world(level, one.ranks())),
-          TorchOptions.DEFAULT.withMode(Mode.TIME).withSpread(spread),
-          one.ranks(),
-          new TrainingProgram(one)::body,
-          torch -> {});
+      trial.run(machine);
       return Optional.empty();
     } catch (SimulationException e) {
       return told(e, machine);
@@ -137,8 +184,8 @@ final class TcmFit {
     return "the TCM of a PE, %s KiB, is too small for model %s in %s: kernel %s finds no room for %s B beside what it holds"
         .formatted(
             kib(machine.pe().tcm().sizeBytes()),
-            setup.config().name(),
-            Param.word(setup.dtype()),
+            models.name,
+            Param.word(models.dtype),
             shortage.kernel(),
             shortage.bytes());
   }

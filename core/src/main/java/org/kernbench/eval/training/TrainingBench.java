@@ -310,7 +310,7 @@ public final class TrainingBench implements Bench {
             setup, machine, context.param(LEVEL), context.param(TrainingParams.SPREAD).widest());
     fit.check();
     check(setup);
-    new TcmFit(context, setup, context.param(LEVEL), context.param(TrainingParams.SPREAD).widest())
+    TcmFit.of(context, setup, context.param(LEVEL), context.param(TrainingParams.SPREAD).widest())
         .check(machine);
     ExpertParams.check(config, context.mode());
     checkF8(setup, context.mode());

@@ -28,6 +28,10 @@ final class TcmFitTest {
   private static RunResult run(String bench, long tcmKib, String... more) {
     List<String> params = new ArrayList<>(List.of("tp=1", "sp=off", "batch=1"));
     params.addAll(List.of(more));
+    return runWith(bench, tcmKib, params);
+  }
+
+  private static RunResult runWith(String bench, long tcmKib, List<String> params) {
     List<String> machine =
         List.of("pe.tcm.size=" + tcmKib + " KiB", "ipcq.slots=2", "ipcq.slot_size=1 KiB");
     return Runner.of("test", Progress.SILENT)
@@ -53,6 +57,22 @@ final class TcmFitTest {
     assertThat(run(bench, enough, small).isOk()).isTrue();
     assertThatThrownBy(() -> run(bench, enough / 3 * 2 / 2, small))
         .isInstanceOf(UsageException.class);
+  }
+
+  /** Two modules, and experts: one that is refused, with one that runs. */
+  @ParameterizedTest
+  @CsvSource({
+    "mimo-train-step, 64, 'model=vit-b-gpt2;encoder_layers=1;language_layers=1;tokens=200;encoder=tp=1,dp=1;language=tp=1,dp=1;samples=1', 'KiB'",
+    "transformer-block, 32, 'tp=1;sp=off;batch=1;model=tiny-moe;tokens=8', 'GEMM array'",
+  })
+  void run_twoModulesOrExperts_areRefusedWithTheNearestThatRuns(
+      String bench, long tcmKib, String params, String why) {
+    List<String> all = List.of(params.split(";"));
+    Throwable refused = catchThrowable(() -> runWith(bench, tcmKib, all));
+    assertThat(refused).isInstanceOf(UsageException.class).hasMessageContaining(why);
+    Matcher nearest = NEAREST.matcher(String.valueOf(refused.getMessage()));
+    assertThat(nearest.find()).isTrue();
+    assertThat(runWith(bench, Long.parseLong(nearest.group(1)), all).isOk()).isTrue();
   }
 
   @Test
