@@ -5,18 +5,15 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
-import java.util.Set;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.tl.Tl;
 import org.kernbench.tl.Value;
 import org.kernbench.torch.collective.CollectiveCall;
-import org.kernbench.torch.collective.CollectiveOp;
-import org.kernbench.torch.placement.RankLevel;
 
 /** Any algorithm with a flaw put between it and the device: its kernels are as they are. */
-public record Sabotaged(CollectiveAlgorithm inner, Flaw flaw) implements CollectiveAlgorithm {
+public record Sabotaged(CollectiveAlgorithm inner, Flaw flaw) implements WrappedAlgorithm {
   public enum Flaw {
     /** Two queues lead to each other's peer. */
     WRONG_NEIGHBOUR,
@@ -34,21 +31,6 @@ public record Sabotaged(CollectiveAlgorithm inner, Flaw flaw) implements Collect
     NOT_EXACT,
     /** Forecasts four times as long. */
     LONG_FORECAST
-  }
-
-  @Override
-  public String name() {
-    return inner.name();
-  }
-
-  @Override
-  public Set<CollectiveOp> operations() {
-    return inner.operations();
-  }
-
-  @Override
-  public RankLevel defaultRankLevel() {
-    return inner.defaultRankLevel();
   }
 
   @Override

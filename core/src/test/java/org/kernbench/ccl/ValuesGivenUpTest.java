@@ -6,7 +6,6 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -32,23 +31,7 @@ import org.kernbench.torch.placement.RankLevel;
  */
 final class ValuesGivenUpTest {
   /** An algorithm whose ranks say what they have kept when they end. */
-  private record Watched(CollectiveAlgorithm inner, List<String> kept)
-      implements CollectiveAlgorithm {
-    @Override
-    public String name() {
-      return inner.name();
-    }
-
-    @Override
-    public Set<CollectiveOp> operations() {
-      return inner.operations();
-    }
-
-    @Override
-    public RankLevel defaultRankLevel() {
-      return inner.defaultRankLevel();
-    }
-
+  private record Watched(CollectiveAlgorithm inner, List<String> kept) implements WrappedAlgorithm {
     @Override
     public Schedule plan(Group group, IpcqSpec queues, AlgorithmConfig config) {
       Schedule schedule = inner.plan(group, queues, config);
