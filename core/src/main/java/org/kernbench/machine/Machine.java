@@ -296,6 +296,14 @@ public final class Machine {
     return new Pe(cube / cubesPerSip(), cube % cubesPerSip(), index % pesPerCube());
   }
 
+  /**
+   * Links inside each package, from cube to cube and to IO chiplets as well: those of package
+   * {@code s} have the ids from {@code s} times this on, in one order in all.
+   */
+  public int linksPerSip() {
+    return template.links;
+  }
+
   /** Number of links; their ids are 0 to this less one. */
   public int linkCount() {
     return links.count();

@@ -14,8 +14,8 @@ import org.kernbench.machine.Machine;
 import org.kernbench.sim.Simulation;
 
 /**
- * What came of launches, to be used again for launches that do the same (ADRs 0112, 0114, 0228): a
- * training step repeats each of its kernels in every layer.
+ * What came of launches, to be used again for launches that do the same (ADRs 0112, 0114, 0228,
+ * 0306): a training step repeats each of its kernels in every layer.
  *
  * <p>What is noted and used again is a <em>stretch</em>: a launch that starts where nothing else is
  * under way, and all that start on its PEs before none of them is. Most are one launch alone; a

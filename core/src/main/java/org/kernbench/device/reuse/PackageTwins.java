@@ -3,7 +3,6 @@ package org.kernbench.device.reuse;
 import java.util.stream.IntStream;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
-import org.kernbench.machine.spec.LinkKind;
 
 /**
  * What packages hold, by number, and which of them are alike inside. PEs, memories and links of a
@@ -31,11 +30,7 @@ final class PackageTwins {
   PackageTwins(Machine machine) {
     this.pes = machine.cubesPerSip() * machine.pesPerCube();
     this.nodes = machine.hostNode() / machine.sips();
-    int inside = 0;
-    while (machine.linkKind(inside) != LinkKind.HOST_LINK) {
-      inside++;
-    }
-    this.links = inside / machine.sips();
+    this.links = machine.linksPerSip();
     this.likes = IntStream.range(0, machine.sips()).map(sip -> like(machine, sip)).toArray();
   }
 

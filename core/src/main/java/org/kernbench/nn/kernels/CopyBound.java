@@ -72,7 +72,8 @@ final class CopyBound {
       }
     }
     double rate = 0;
-    for (int link = 0; link < machine.linkCount(); link++) {
+    int first = lead.sip() * machine.linksPerSip();
+    for (int link = first; link < first + machine.linksPerSip(); link++) {
       Node from = machine.node(machine.linkFrom(link));
       if (isIn(machine.node(machine.linkTo(link)), lead.sip(), nodesOf)
           && from.cube() >= 0 // no way from cube to cube goes by an IO chiplet
