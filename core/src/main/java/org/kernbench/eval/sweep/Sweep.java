@@ -249,8 +249,8 @@ public record Sweep(
         base.verify(),
         base.check(),
         base.point(),
-        Folding.OFF,
-        Reuse.OFF);
+        Folding.AUTO,
+        Reuse.AUTO);
   }
 
   // ---- keys ----

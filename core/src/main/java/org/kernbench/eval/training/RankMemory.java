@@ -215,8 +215,11 @@ final class RankMemory {
 
   /** Bytes as people read them. */
   static String shown(long bytes) {
-    return bytes < 1L << 20
-        ? String.format(Locale.ROOT, "%.1f KiB", bytes / 1024.0)
+    if (bytes < 1L << 20) {
+      return String.format(Locale.ROOT, "%.1f KiB", bytes / 1024.0);
+    }
+    return bytes < 1L << 30
+        ? String.format(Locale.ROOT, "%.2f MiB", bytes / (double) (1L << 20))
         : String.format(Locale.ROOT, "%.2f GiB", bytes / (double) (1L << 30));
   }
 }

@@ -24,7 +24,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.kernbench.config.UsageException;
 import org.kernbench.eval.Bench;
+import org.kernbench.eval.Folding;
 import org.kernbench.eval.Progress;
+import org.kernbench.eval.Reuse;
 import org.kernbench.eval.RunOptions;
 import org.kernbench.eval.RunResult;
 import org.kernbench.eval.Runner;
@@ -176,6 +178,29 @@ final class SweepTest {
               String.join(",", point.values()) + ",ok,true,0.0," + single.metrics().get("crit_ns"))
           .contains(single.sim().opLogHash(), point.key());
     }
+  }
+
+  @Test
+  void points_inModeTime_standForPackagesAndLaunches_withTheNumbersOfAllOfThem() {
+    assertStandsForAll("ring-scale", "ranks=256", "packages, for all");
+    assertStandsForAll("train-step", "layers=3", "launches, for all");
+  }
+
+  private static void assertStandsForAll(String bench, String axis, String scope) {
+    RunOptions base = RunOptions.DEFAULT.withMode(org.kernbench.device.Mode.TIME);
+    Bench each = BenchRegistry.standard().find(bench);
+    RunOptions point = Sweep.of(each, base, axes(axis), "test", "").points().getFirst().options();
+    Runner runner = Runner.of("test", Progress.SILENT);
+
+    RunResult row = runner.run(each, point);
+    RunResult whole = runner.run(each, point.withFolding(Folding.OFF).withReuse(Reuse.OFF));
+
+    assertThat(row.sim().scope().text()).contains(scope);
+    assertThat(whole.sim().scope().text()).isEqualTo("everything");
+    assertThat(row.metrics()).containsAllEntriesOf(whole.metrics());
+    assertThat(row.params()).containsAllEntriesOf(whole.params());
+    assertThat(row.sim().opLogHash()).isEqualTo(whole.sim().opLogHash());
+    assertThat(row.sim().events()).isLessThan(whole.sim().events() / 2);
   }
 
   private SweepFolder.Texts texts(String... axes) {
