@@ -7,10 +7,12 @@ import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.api.LoadSettings;
+import org.snakeyaml.engine.v2.common.SpecVersion;
 import org.snakeyaml.engine.v2.composer.Composer;
 import org.snakeyaml.engine.v2.exceptions.Mark;
 import org.snakeyaml.engine.v2.exceptions.MarkedYamlEngineException;
 import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
+import org.snakeyaml.engine.v2.exceptions.YamlVersionException;
 import org.snakeyaml.engine.v2.nodes.MappingNode;
 import org.snakeyaml.engine.v2.nodes.Node;
 import org.snakeyaml.engine.v2.nodes.NodeTuple;
@@ -289,6 +291,17 @@ public final class ConfigTree {
       Position at = e.getProblemMark().map(m -> position(file, m)).orElse(new Position(file, 1, 1));
       String context = e.getContext() == null ? "" : e.getContext() + ", ";
       problems.add(at, "", "not valid YAML: " + context + e.getProblem());
+      return Optional.empty();
+    } catch (YamlVersionException e) {
+      SpecVersion found = e.getSpecVersion();
+      problems.add(
+          new Position(file, 1, 1),
+          "",
+          "says %YAML "
+              + found.getMajor()
+              + "."
+              + found.getMinor()
+              + "; expected 1.2, or no such line");
       return Optional.empty();
     } catch (YamlEngineException e) {
       problems.add(new Position(file, 1, 1), "", "not valid YAML: " + e.getMessage());

@@ -147,6 +147,12 @@ class ConfigTreeTest {
   }
 
   @Test
+  void parse_anotherYaml_saysWhichIsExpected() {
+    parse("%YAML 7.1\n---\na: 1\n");
+    assertThat(only()).isEqualTo("f.yaml:1:1: says %YAML 7.1; expected 1.2, or no such line");
+  }
+
+  @Test
   void parse_characterThatYamlForbids_isAProblemOfTheFirstLine() {
     parse("a: \u0000\n");
     assertThat(only()).startsWith("f.yaml:1:1").contains("not valid YAML: ");
