@@ -8,7 +8,7 @@ import org.kernbench.torch.collective.CollectiveOp;
  * What {@code algorithm: auto} took for a call, and what it took it from.
  *
  * @param op the operation
- * @param bytes of the call's vector
+ * @param bytes of the call's vector; of an all-to-all what each rank sends
  * @param chosen name of the algorithm
  * @param basis what decided
  * @param candidates all algorithms of the configuration that can do the operation: the fastest by

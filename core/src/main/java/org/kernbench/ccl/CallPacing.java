@@ -1,8 +1,10 @@
 package org.kernbench.ccl;
 
+import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.config.Suggest;
+import org.kernbench.device.log.ProtocolTime;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.spec.ProtocolsSpec;
 import org.kernbench.tl.Handle;
@@ -25,30 +27,33 @@ public final class CallPacing {
   /** In {@code ccl.yaml}: no protocol, whatever the machine says. */
   public static final String NONE = "none";
 
-  private final ProtocolsSpec.Protocol protocol;
-  private final long stepPs;
+  private final Machine machine;
+  private final ProtocolsSpec spec;
+  private final int protocol;
+  private final ProtocolTime.Wire wire;
   private final double psPerByte;
   private final double expectedPs;
 
-  private CallPacing(
-      ProtocolsSpec.Protocol protocol, long stepPs, double psPerByte, double expectedPs) {
+  private CallPacing(Machine machine, ProtocolsSpec spec, int protocol, Question question) {
+    this.machine = machine;
+    this.spec = spec;
     this.protocol = protocol;
-    this.stepPs = stepPs;
-    this.psPerByte = psPerByte;
-    this.expectedPs = expectedPs;
+    this.wire = question.wire;
+    this.psPerByte = 1e12 / wire.bytesPerSecond(machine, spec, protocol);
+    this.expectedPs =
+        spec.protocols().get(protocol).basePs()
+            + (double) question.steps * wire.stepPs(spec, protocol)
+            + question.sentBytes * psPerByte;
   }
 
   /**
    * What the choice among protocols depends on.
    *
-   * @param vectorBytes of the call on one rank: the channels go by it
    * @param sentBytes that the busiest rank sends
    * @param steps one after the other
-   * @param linkBytesPerSecond rate of the slowest link on the way
-   * @param tree whether steps go along a tree
+   * @param wire how fast the bytes go
    */
-  public record Question(
-      long vectorBytes, double sentBytes, int steps, double linkBytesPerSecond, boolean tree) {}
+  public record Question(double sentBytes, int steps, ProtocolTime.Wire wire) {}
 
   /**
    * The pacing of a call; empty on machines without protocols.
@@ -68,14 +73,15 @@ public final class CallPacing {
       return Optional.empty();
     }
     CallPacing best = null;
-    for (ProtocolsSpec.Protocol each : spec.get().protocols()) {
-      if (wanted.isEmpty() || wanted.get().equals(each.name())) {
-        CallPacing pacing = of(spec.get(), each, question);
+    List<ProtocolsSpec.Protocol> protocols = spec.get().protocols();
+    for (int i = 0; i < protocols.size(); i++) {
+      if (wanted.isEmpty() || wanted.get().equals(protocols.get(i).name())) {
+        CallPacing pacing = new CallPacing(machine, spec.get(), i, question);
         best = best == null || pacing.expectedPs < best.expectedPs ? pacing : best;
       }
     }
     if (best == null) {
-      var names = spec.get().protocols().stream().map(ProtocolsSpec.Protocol::name).toList();
+      var names = protocols.stream().map(ProtocolsSpec.Protocol::name).toList();
       throw new CollectiveException(
           "algorithms.%s.protocol: got \"%s\"; expected machine, none or one of %s%s"
               .formatted(
@@ -87,22 +93,9 @@ public final class CallPacing {
     return Optional.of(best);
   }
 
-  private static CallPacing of(
-      ProtocolsSpec spec, ProtocolsSpec.Protocol protocol, Question question) {
-    double rate =
-        Math.min(
-            question.linkBytesPerSecond * (protocol.shareBillionths() / 1e9),
-            spec.rampBytesPerSecond(question.vectorBytes));
-    long step = question.tree ? protocol.treeStepPs() : protocol.stepPs();
-    double psPerByte = 1e12 / rate;
-    double expected =
-        protocol.basePs() + (double) question.steps * step + question.sentBytes * psPerByte;
-    return new CallPacing(protocol, step, psPerByte, expected);
-  }
-
   /** Name of the protocol. */
   public String protocol() {
-    return protocol.name();
+    return spec.protocols().get(protocol).name();
   }
 
   /** The time that the tuning model expects, in picoseconds. */
@@ -117,7 +110,7 @@ public final class CallPacing {
 
   /** Before a rank does anything. */
   public void begin(Tl tl) {
-    let(tl, protocol.basePs());
+    let(tl, time(true, false, 0));
   }
 
   /**
@@ -127,7 +120,11 @@ public final class CallPacing {
    * @param first whether nothing hides the latency of its step
    */
   public void beforeSend(Tl tl, long bytes, boolean first) {
-    let(tl, Math.round(bytes * psPerByte) + (first ? stepPs : 0));
+    let(tl, time(false, first, bytes));
+  }
+
+  private ProtocolTime time(boolean begins, boolean steps, long bytes) {
+    return new ProtocolTime(protocol, begins, steps, bytes, wire);
   }
 
   /**
@@ -152,18 +149,24 @@ public final class CallPacing {
      */
     public void beforeSend(long bytes, boolean first) {
       if (before == null) {
-        let(tl, Math.round(bytes * psPerByte));
+        let(tl, time(false, false, bytes));
       } else {
         tl.await(before);
       }
-      let(tl, first ? stepPs : 0);
-      before = tl.elapse(Math.max(1, Math.round(bytes * psPerByte)));
+      let(tl, time(false, first, 0));
+      ProtocolTime copy = time(false, false, bytes);
+      before = tl.elapseInProtocol(Math.max(1, ps(copy)), copy);
     }
   }
 
-  private static void let(Tl tl, long ps) {
+  private long ps(ProtocolTime time) {
+    return time.on(machine).orElseThrow();
+  }
+
+  private void let(Tl tl, ProtocolTime time) {
+    long ps = ps(time);
     if (ps > 0) {
-      tl.await(tl.elapseInProtocol(ps));
+      tl.await(tl.elapseInProtocol(ps, time));
     }
   }
 }

@@ -61,6 +61,11 @@ public final class CollectiveTrial {
       return new Question(call.op(), call.reduce(), call.dtype(), call.root(), elements);
     }
 
+    /** Of the whole vector; of an all-to-all what each rank sends. */
+    public long bytes() {
+      return elements * dtype.sizeBytes();
+    }
+
     @Override
     public String toString() {
       return "%s%s of %s %s%s"

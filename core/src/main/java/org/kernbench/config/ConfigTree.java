@@ -1,10 +1,12 @@
 package org.kernbench.config;
 
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.api.LoadSettings;
 import org.snakeyaml.engine.v2.common.SpecVersion;
@@ -33,6 +35,7 @@ public final class ConfigTree {
   private static final int MAX_CODE_POINTS = 1 << 20;
   private static final int MAX_VALUES = 100_000;
   private static final int MAX_DEPTH = 50;
+  private static final Pattern IN_BRACKETS = Pattern.compile("\\[(\\d{1,6})]");
   private static final String TOO_MUCH =
       "more than %s values (aliases counted each time) or %s levels; expected a configuration"
           .formatted(MAX_VALUES, MAX_DEPTH);
@@ -62,6 +65,33 @@ public final class ConfigTree {
     problems.add(
         converted.at(), "", "got " + converted.describe() + "; expected keys, \"key: value\"");
     return new ConfigTree(new ConfigNode.Section(new LinkedHashMap<>(), start));
+  }
+
+  /**
+   * The tree of which {@link #canonicalText} is the text: every scalar of it is there again, and no
+   * empty list or section.
+   *
+   * @param lines {@code path=text}, in any order
+   */
+  public static ConfigTree ofCanonicalLines(String file, List<String> lines, Problems problems) {
+    List<String> inOrder = new ArrayList<>(lines);
+    inOrder.sort(Comparator.comparing(ConfigTree::withWideNumbers));
+    Position start = new Position(file, 1, 1);
+    ConfigTree tree = new ConfigTree(new ConfigNode.Section(new LinkedHashMap<>(), start));
+    for (int i = 0; i < inOrder.size(); i++) {
+      // each from a place of its own: what one file may not say twice, several may
+      Position at = new Position(file + ", line " + (i + 1), 1, 1);
+      tree = tree.overridden(inOrder.get(i), at, "pe.dma.setup=10 ns", problems);
+    }
+    return tree;
+  }
+
+  /** A path whose numbers in brackets sort by their value. */
+  private static String withWideNumbers(String line) {
+    String path = line.substring(0, Math.max(0, line.indexOf('=')));
+    return IN_BRACKETS
+        .matcher(path)
+        .replaceAll(m -> "[%06d]".formatted(Integer.parseInt(m.group(1))));
   }
 
   /** Whether nothing is in it: the file is empty, or could not be read as keys and values. */
@@ -154,9 +184,9 @@ public final class ConfigTree {
     return node.at();
   }
 
-  /** The keys of a path; those of a list are numbers, after a point or in brackets. */
+  /** The keys of a path; those of a list are numbers, after a point or in brackets, which stay. */
   private static String[] keys(String path) {
-    return path.replace("[", ".").replace("]", "").split("\\.");
+    return path.replace("[", ".[").split("\\.");
   }
 
   private static @Nullable ConfigNode child(ConfigNode node, String key) {
@@ -173,9 +203,17 @@ public final class ConfigTree {
 
   /** The number that a key is in a list, or -1. */
   private static int index(String key, ConfigNode.Sequence list) {
-    boolean number = key.matches("\\d{1,6}");
-    int index = number ? Integer.parseInt(key) : -1;
+    int index = index(key);
     return index < list.items().size() ? index : -1;
+  }
+
+  private static int index(String key) {
+    String number = isBracketed(key) ? key.substring(1, key.length() - 1) : key;
+    return number.matches("\\d{1,6}") ? Integer.parseInt(number) : -1;
+  }
+
+  private static boolean isBracketed(String key) {
+    return key.startsWith("[") && key.endsWith("]");
   }
 
   /** This tree without one key of the top level. */
@@ -241,7 +279,10 @@ public final class ConfigTree {
     return new ConfigTree((ConfigNode.Section) replaced);
   }
 
-  /** A node with a value in place of the one at a path, or beside the others if there is none. */
+  /**
+   * A node with a value in place of the one at a path, or beside the others if there is none; the
+   * number in brackets that is next makes a list longer, {@code [0]} a list of what was none.
+   */
   private static ConfigNode replaced(
       @Nullable ConfigNode node, String[] keys, int depth, ConfigNode value, Position start) {
     if (depth == keys.length) {
@@ -253,6 +294,14 @@ public final class ConfigTree {
       List<ConfigNode> items = new ArrayList<>(list.items());
       items.set(index, replaced(items.get(index), keys, depth + 1, value, start));
       return new ConfigNode.Sequence(items, list.at());
+    }
+    List<ConfigNode> items =
+        node instanceof ConfigNode.Sequence list
+            ? new ArrayList<>(list.items())
+            : new ArrayList<>();
+    if (isBracketed(key) && index(key) == items.size()) {
+      items.add(replaced(null, keys, depth + 1, value, start));
+      return new ConfigNode.Sequence(items, start);
     }
     Map<String, ConfigNode.Entry> entries = new LinkedHashMap<>();
     if (node instanceof ConfigNode.Section section) {

@@ -37,6 +37,9 @@ public final class Machines {
           "model-cubes");
   private static final String EXTENDS = "extends";
 
+  /** In place of a preset or path: overrides say everything, as {@link Machine#configText} does. */
+  public static final String BARE = "";
+
   private Machines() {}
 
   /** Names of the presets, the default first, with one line on each. */
@@ -53,12 +56,15 @@ public final class Machines {
   /**
    * Loads a machine.
    *
-   * @param presetOrPath name of a preset ({@code -} and {@code _} are alike), or path of a YAML
-   *     file
+   * @param presetOrPath name of a preset ({@code -} and {@code _} are alike), path of a YAML file,
+   *     or {@link #BARE}
    * @param overrides {@code path=value}, applied in order over the file
    * @throws ConfigException with every problem found
    */
   public static Machine load(String presetOrPath, List<String> overrides) {
+    if (presetOrPath.equals(BARE)) {
+      return ofText("resolved", overrides);
+    }
     Problems problems = new Problems();
     Source source = open(presetOrPath, Path.of(""), new Position(presetOrPath, 1, 1), "", problems);
     return read(source, overrides, problems);
@@ -74,16 +80,32 @@ public final class Machines {
     return read(new Source(name, name, yaml, Path.of("")), overrides, new Problems());
   }
 
+  /**
+   * The machine of which these are the lines of {@link Machine#configText}, in any order.
+   *
+   * @throws ConfigException with every problem found
+   */
+  public static Machine ofText(String name, List<String> lines) {
+    Problems problems = new Problems();
+    List<String> all = new ArrayList<>(lines);
+    all.add("description=of its configuration"); // which is no part of that
+    return read(name, name, ConfigTree.ofCanonicalLines(name, all, problems), problems);
+  }
+
   /** A text and where it came from; relative paths inside it start at {@code directory}. */
   private record Source(String machineName, String file, String text, Path directory) {}
 
   private static Machine read(Source source, List<String> overrides, Problems problems) {
     ConfigTree tree = resolve(source, problems).overridden(overrides, problems);
+    return read(source.machineName(), source.file(), tree, problems);
+  }
+
+  private static Machine read(String name, String file, ConfigTree tree, Problems problems) {
     try {
-      return MachineReader.read(source.machineName(), tree, problems);
+      return MachineReader.read(name, tree, problems);
     } catch (ArithmeticException e) {
       problems.add(
-          new Position(source.file(), 1, 1),
+          new Position(file, 1, 1),
           "",
           "values so far apart cannot be simulated together: " + e.getMessage());
       throw new ConfigException(problems.sorted());

@@ -12,6 +12,7 @@ import org.kernbench.device.PePort;
 import org.kernbench.device.Register;
 import org.kernbench.device.log.ComputeOp;
 import org.kernbench.device.log.OperandView;
+import org.kernbench.device.log.ProtocolTime;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.SimulationException;
 import org.kernbench.machine.VirtualAddress;
@@ -892,19 +893,30 @@ public final class Tl {
    * @param picoseconds above 0, counted from when the PE's CPU issues it
    */
   public Handle elapse(long picoseconds) {
-    return elapse(picoseconds, ComputeOp.Elapsed.Of.COMPUTATION);
+    return elapse(picoseconds, ComputeOp.Elapsed.Of.COMPUTATION, Optional.empty());
   }
 
   /**
    * {@link #elapse} of what the program of a collective library takes beside its messages;
    * explanations call it protocol.
+   *
+   * @param picoseconds above 0
    */
   public Handle elapseInProtocol(long picoseconds) {
-    return elapse(picoseconds, ComputeOp.Elapsed.Of.PROTOCOL);
+    return elapse(picoseconds, ComputeOp.Elapsed.Of.PROTOCOL, Optional.empty());
   }
 
-  private Handle elapse(long picoseconds, ComputeOp.Elapsed.Of of) {
-    ComputeOp time = new ComputeOp.Elapsed(picoseconds, of);
+  /**
+   * As {@link #elapseInProtocol(long)}, of a time that the machine decides.
+   *
+   * @param from what the time comes from, so that explanations know what another machine would take
+   */
+  public Handle elapseInProtocol(long picoseconds, ProtocolTime from) {
+    return elapse(picoseconds, ComputeOp.Elapsed.Of.PROTOCOL, Optional.of(from));
+  }
+
+  private Handle elapse(long picoseconds, ComputeOp.Elapsed.Of of, Optional<ProtocolTime> from) {
+    ComputeOp time = new ComputeOp.Elapsed(picoseconds, of, from);
     return new Handle(port.compute(time, 0, Register.NONE, 0, Register.NONE, 0, Register.NONE, 0));
   }
 

@@ -15,6 +15,7 @@ import org.kernbench.ccl.CollectiveException;
 import org.kernbench.ccl.Group;
 import org.kernbench.ccl.Schedule;
 import org.kernbench.device.QueuePlan;
+import org.kernbench.device.log.ProtocolTime;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.spec.Dimension;
@@ -220,9 +221,9 @@ public final class InSwitch implements CollectiveAlgorithm {
       if (machine.software().collective().isEmpty() && config.protocol().isEmpty()) {
         return Optional.empty();
       }
-      double port = forecast.portBytesPerSecond();
-      return CallPacing.of(
-          machine, config, new CallPacing.Question(call.bytes(), call.bytes(), 1, port, false));
+      ProtocolTime.Wire wire =
+          new ProtocolTime.Wire(call.bytes(), group.lead(0), group.lead(1), 1, false);
+      return CallPacing.of(machine, config, new CallPacing.Question(call.bytes(), 1, wire));
     }
 
     @Override

@@ -76,11 +76,6 @@ final class InSwitchForecast {
         1e12 / sums);
   }
 
-  /** Of what can enter the switch from one rank. */
-  double portBytesPerSecond() {
-    return ways.getFirst().up.bytesPerSecond();
-  }
-
   /**
    * Elements of a piece with which the whole is fastest.
    *

@@ -21,6 +21,7 @@ import org.kernbench.ccl.Segments;
 import org.kernbench.ccl.Wiring;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.device.Steps;
+import org.kernbench.device.log.ProtocolTime;
 import org.kernbench.device.simulator.Fold;
 import org.kernbench.machine.CannotFoldException;
 import org.kernbench.machine.Machine;
@@ -127,18 +128,13 @@ public final class RingAllReduce implements CollectiveAlgorithm {
       if (group.machine().software().collective().isEmpty() && config.protocol().isEmpty()) {
         return Optional.empty();
       }
-      LinkCosts hop =
-          LinkCosts.between(
-              group.machine(), group.lead(order.rankAt(0)), group.lead(order.rankAt(1)));
+      ProtocolTime.Wire wire =
+          new ProtocolTime.Wire(
+              call.bytes(), group.lead(order.rankAt(0)), group.lead(order.rankAt(1)), 1, false);
       return CallPacing.of(
           group.machine(),
           config,
-          new CallPacing.Question(
-              call.bytes(),
-              2.0 * (p - 1) / p * call.bytes(),
-              2 * (p - 1),
-              hop.bytesPerSecond(),
-              false));
+          new CallPacing.Question(2.0 * (p - 1) / p * call.bytes(), 2 * (p - 1), wire));
     }
 
     /** Each link carries one hop, and all hops are alike, so all ranks are in step. */

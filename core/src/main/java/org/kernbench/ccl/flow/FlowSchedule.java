@@ -15,10 +15,10 @@ import org.kernbench.ccl.CallPacing;
 import org.kernbench.ccl.CollectiveException;
 import org.kernbench.ccl.CollectiveTrial;
 import org.kernbench.ccl.Group;
-import org.kernbench.ccl.LinkCosts;
 import org.kernbench.ccl.Schedule;
 import org.kernbench.ccl.SlotWalk;
 import org.kernbench.device.QueuePlan;
+import org.kernbench.device.log.ProtocolTime;
 import org.kernbench.device.simulator.Fold;
 import org.kernbench.machine.CannotFoldException;
 import org.kernbench.machine.SimulationException;
@@ -171,33 +171,25 @@ public final class FlowSchedule implements Schedule {
     if (artist.rings() > 0) {
       return pacingOfRings(call);
     }
-    LinkCosts hop = LinkCosts.between(group.machine(), group.lead(0), group.lead(1));
     double sent = 2.0 * (group.size() - 1) / group.size() * call.bytes();
+    int steps = Math.max(1, choice.drawing.steps.steps() - 1);
     return CallPacing.of(
-        group.machine(),
-        config,
-        new CallPacing.Question(
-            call.bytes(),
-            sent,
-            Math.max(1, choice.drawing.steps.steps() - 1),
-            hop.bytesPerSecond(),
-            true));
+        group.machine(), config, new CallPacing.Question(sent, steps, wire(call, 1, true)));
+  }
+
+  private ProtocolTime.Wire wire(CollectiveCall call, int lanes, boolean tree) {
+    return new ProtocolTime.Wire(call.bytes(), group.lead(0), group.lead(1), lanes, tree);
   }
 
   /** The pacing of rings, whatever way is chosen. */
   private Optional<CallPacing> pacingOfRings(CollectiveCall call) {
-    LinkCosts hop = LinkCosts.between(group.machine(), group.lead(0), group.lead(1));
     int passes = call.op() == CollectiveOp.ALL_REDUCE ? 2 : 1;
     double sent = (double) passes * (group.size() - 1) / group.size() * call.bytes();
     return CallPacing.of(
         group.machine(),
         config,
         new CallPacing.Question(
-            call.bytes(),
-            sent,
-            passes * (group.size() - 1),
-            artist.rings() * hop.bytesPerSecond(),
-            false));
+            sent, passes * (group.size() - 1), wire(call, artist.rings(), false)));
   }
 
   @Override

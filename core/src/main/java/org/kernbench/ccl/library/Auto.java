@@ -47,7 +47,7 @@ public final class Auto implements CollectiveAlgorithm {
   /** Factor by which forecasts that are trusted are at most too high. */
   public static final double TRUSTED = 1.5;
 
-  /** Up to this size also algorithms that forecast nothing: those of whole vectors. */
+  /** Up to this size also algorithms that forecast nothing, which may take long to simulate. */
   private static final long WHOLE_BYTES = 64 << 10;
 
   /**
@@ -108,6 +108,11 @@ public final class Auto implements CollectiveAlgorithm {
     return new Choosing(ccl, group, queues, table, choices);
   }
 
+  /** As tables, benches and users count them: of an all-to-all what each rank sends. */
+  private static long bytes(CollectiveCall call) {
+    return CollectiveTrial.Question.like(call, call.ranks()).bytes();
+  }
+
   /** What was chosen for each kind of call so far, in the order of the calls. */
   List<AutoChoice> choices() {
     return List.copyOf(choices);
@@ -148,7 +153,7 @@ public final class Auto implements CollectiveAlgorithm {
                   (AutoChoice.Candidate c) -> c.simulatedPs().orElse(Long.MAX_VALUE))
               .thenComparing(c -> c.note().startsWith("refused"))
               .thenComparing(AutoChoice.Candidate::algorithm));
-      return new AutoChoice(call.op(), call.bytes(), chosen, basis, all);
+      return new AutoChoice(call.op(), bytes(call), chosen, basis, all);
     }
   }
 
@@ -239,7 +244,7 @@ public final class Auto implements CollectiveAlgorithm {
                     call.op().word(), group.size(), String.join(", ", ccl.names(call.op()))));
       }
       Found trials = new Found(call, refusals);
-      Optional<String> tabled = table.flatMap(t -> t.algorithm(call.op(), call.bytes()));
+      Optional<String> tabled = table.flatMap(t -> t.algorithm(call.op(), bytes(call)));
       if (tabled.isPresent() && able.containsKey(tabled.get())) {
         choices.add(trials.choice(tabled.get(), AutoChoice.Basis.TABLE));
         return tabled.get();
@@ -302,10 +307,10 @@ public final class Auto implements CollectiveAlgorithm {
           return;
         }
         OptionalLong ps = formula(schedule, call);
-        if (ps.isPresent() || call.bytes() <= WHOLE_BYTES) {
+        if (ps.isPresent() || bytes(call) <= WHOLE_BYTES) {
           entrants.add(new Entrant(name, schedule, ps.orElse(0)));
         } else {
-          trials.left(name, ps, "not simulated: no closed form, and for whole vectors only");
+          trials.left(name, ps, "not simulated: no closed form, and more than 64 KiB");
         }
       });
       entrants.sort(Comparator.comparingLong(Entrant::formulaPs));

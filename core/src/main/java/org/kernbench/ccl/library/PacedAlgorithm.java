@@ -10,10 +10,10 @@ import org.kernbench.ccl.AutoChoice;
 import org.kernbench.ccl.CallPacing;
 import org.kernbench.ccl.CollectiveAlgorithm;
 import org.kernbench.ccl.Group;
-import org.kernbench.ccl.LinkCosts;
 import org.kernbench.ccl.Schedule;
 import org.kernbench.ccl.flow.FlowSchedule;
 import org.kernbench.device.QueuePlan;
+import org.kernbench.device.log.ProtocolTime;
 import org.kernbench.device.simulator.Fold;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Turn;
@@ -87,11 +87,9 @@ final class PacedAlgorithm implements CollectiveAlgorithm {
     }
 
     private Optional<CallPacing> pacing(CollectiveCall call) {
-      LinkCosts hop = LinkCosts.between(group.machine(), group.lead(0), group.lead(1));
-      return CallPacing.of(
-          group.machine(),
-          config,
-          new CallPacing.Question(call.bytes(), call.bytes(), 1, hop.bytesPerSecond(), false));
+      ProtocolTime.Wire wire =
+          new ProtocolTime.Wire(call.bytes(), group.lead(0), group.lead(1), 1, false);
+      return CallPacing.of(group.machine(), config, new CallPacing.Question(call.bytes(), 1, wire));
     }
 
     @Override

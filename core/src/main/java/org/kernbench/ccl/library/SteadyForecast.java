@@ -59,15 +59,11 @@ public final class SteadyForecast {
 
   /** Whether a vector is so short that simulating it costs no more than forecasting. */
   public static boolean isShort(CollectiveTrial.Question question, int ranks) {
-    return bytes(question) * ranks <= AT_ONCE * shortBytes(ranks);
+    return question.bytes() * ranks <= AT_ONCE * shortBytes(ranks);
   }
 
   private static long shortBytes(int ranks) {
     return Math.clamp(SHORT_BYTES_OF_RANK * ranks, LEAST_SHORT_BYTES, MOST_SHORT_BYTES);
-  }
-
-  private static long bytes(CollectiveTrial.Question question) {
-    return question.elements() * question.dtype().sizeBytes();
   }
 
   /**
@@ -88,7 +84,7 @@ public final class SteadyForecast {
       }
       Subject subject = new Subject(question.op(), question.root(), question.dtype().sizeBytes());
       Multiple multiple = multiples.computeIfAbsent(subject, s -> multiple(question, ranks));
-      return multiple.isSteady((double) bytes(question) * ranks / shortBytes(ranks))
+      return multiple.isSteady((double) question.bytes() * ranks / shortBytes(ranks))
           ? OptionalLong.of(Math.round(formula.getAsLong() * multiple.ratio))
           : OptionalLong.empty();
     } catch (CollectiveException | SimulationException e) {

@@ -194,9 +194,8 @@ public final class Tuner {
   private Map<String, OptionalLong> simulatedByAuto(
       CollectiveTrial auto, CollectiveTrial.Question question) {
     Map<String, OptionalLong> known = new LinkedHashMap<>();
-    long bytes = question.elements() * question.dtype().sizeBytes();
     AutoChoice choice = auto.choices().isEmpty() ? null : auto.choices().getLast();
-    if (choice != null && choice.op() == question.op() && choice.bytes() == bytes) {
+    if (choice != null && choice.op() == question.op() && choice.bytes() == question.bytes()) {
       IpcqSpec queues = ccl.of(Auto.NAME).queues(machine.ipcq());
       for (AutoChoice.Candidate each : choice.candidates()) {
         if (each.simulatedPs().isPresent()

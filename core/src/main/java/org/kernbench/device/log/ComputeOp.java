@@ -129,8 +129,9 @@ public sealed interface ComputeOp {
    *
    * @param ps above 0
    * @param of what takes it
+   * @param from what of the machine the time comes from; empty if from nothing of it
    */
-  record Elapsed(long ps, Of of) implements ComputeOp {
+  record Elapsed(long ps, Of of, Optional<ProtocolTime> from) implements ComputeOp {
     /** What takes a time that is not worked out here. */
     public enum Of {
       /** A computation that was measured elsewhere. */

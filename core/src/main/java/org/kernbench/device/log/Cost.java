@@ -167,6 +167,9 @@ public sealed interface Cost {
   record Compute(ComputeOp work, int sip) implements Cost {
     @Override
     public long on(Machine machine) {
+      if (work instanceof ComputeOp.Elapsed time) {
+        return time.from().flatMap(p -> p.on(machine)).map(ps -> Math.max(1, ps)).orElse(time.ps());
+      }
       return new CostModel(machine.pe(sip)).durationPs(work);
     }
   }

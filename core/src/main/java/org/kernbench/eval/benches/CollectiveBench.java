@@ -276,7 +276,7 @@ final class CollectiveBench implements Bench {
   /** Bandwidths as nccl-tests has them: S / t, and that times what a rank must move at least. */
   private static Map<String, Object> row(
       CollectiveTrial.Question q, CollectiveTrial.Result r, int ranks, Mode mode) {
-    long bytes = q.elements() * q.dtype().sizeBytes();
+    long bytes = q.bytes();
     double share = (ranks - 1.0) / ranks;
     double factor =
         switch (q.op()) {

@@ -1,5 +1,6 @@
 package org.kernbench.eval.explain;
 
+import java.util.Optional;
 import org.kernbench.device.log.Cause;
 import org.kernbench.device.log.ComputeOp;
 import org.kernbench.device.log.Cost;
@@ -130,27 +131,30 @@ final class OperationRules {
     return launch < 0 ? CausalGraph.ROOT : at(Moment.STARTED, launch);
   }
 
-  /** When the array of a product is free for the next. */
-  long freedPs(int product) {
-    return log.startPs(product)
-        + log.work(product)
-            .map(w -> graph.psOf(new Cost.Occupancy(w, engines(product))))
-            .orElse(0L);
+  /** When the engine of a computation is free for the next. */
+  long freedPs(int op) {
+    return log.startPs(op)
+        + log.work(op).map(w -> graph.psOf(new Cost.Occupancy(w, engines(op)))).orElse(0L);
   }
 
-  void freed(int m, int product) {
+  void freed(int m, int op) {
+    Optional<ComputeOp> work = log.work(op);
+    PathCause cause = work.map(OperationRules::causeOf).orElse(PathCause.COMPUTE);
     Piece[] pieces =
-        log.work(product)
-            .map(w -> new Cost.Occupancy(w, engines(product)))
-            .map(cost -> new Piece[] {new Piece(cost, PathCause.COMPUTE, product)})
+        work.map(w -> new Piece(new Cost.Occupancy(w, engines(op)), cause, op))
+            .map(piece -> new Piece[] {piece})
             .orElse(NOTHING);
-    graph.join(m, at(Moment.START, product), PathCause.COMPUTE, product, pieces);
+    graph.join(m, at(Moment.START, op), cause, op, pieces);
   }
 
-  /** The end that others wait for; of a product whose sums they take on, that of its array. */
+  /**
+   * The end that others wait for; of what ends after they began that of its engine's use: a product
+   * whose sums they take on, or a time that passes on an engine without using it.
+   */
   private Moment ended(int by, int m) {
-    boolean inArray = log.kind(by) == OpKind.GEMM && log.endPs(by) > graph.timePs(m);
-    return inArray ? Moment.FREED : Moment.END;
+    OpKind kind = log.kind(by);
+    boolean computes = kind == OpKind.GEMM || kind == OpKind.MATH;
+    return computes && log.endPs(by) > graph.timePs(m) ? Moment.FREED : Moment.END;
   }
 
   /** The moment at which an operation was done with what it took. */

@@ -60,7 +60,6 @@ public record Recording(String bench, RunOptions options, RunResult result) {
   public static final int VERSION = 8;
 
   private static final byte[] MAGIC = "KBRUNLOG".getBytes(StandardCharsets.US_ASCII);
-  private static final String BASE = "sip-2026"; // has every key
 
   // ---- written ----
 
@@ -302,7 +301,7 @@ public record Recording(String bench, RunOptions options, RunResult result) {
     String machineName = in.readUTF();
     String machineHash = in.readUTF();
     List<String> configuration = texts(in);
-    Machine machine = Machines.parse(machineName, "extends: " + BASE + "\n", configuration);
+    Machine machine = Machines.ofText(machineName, configuration);
     if (!machine.hash().equals(machineHash)) {
       throw new StreamCorruptedException("its machine is another than it says");
     }
@@ -349,7 +348,7 @@ public record Recording(String bench, RunOptions options, RunResult result) {
             Optional.of(path));
     RunOptions options =
         new RunOptions(
-            Optional.of(BASE),
+            Optional.of(Machines.BARE),
             configuration,
             ccl.isEmpty() ? Optional.empty() : Optional.of(Path.of(ccl)),
             cclOverrides,

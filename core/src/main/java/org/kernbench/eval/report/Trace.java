@@ -209,12 +209,10 @@ final class Trace {
   /** The engine of an operation; of one that only lets time pass, what takes it. */
   private String lane(int id) {
     return log.work(id)
-        .flatMap(work ->
-            work instanceof ComputeOp.Elapsed elapsed
-                ? Optional.of(elapsed.of())
-                : Optional.<ComputeOp.Elapsed.Of>empty())
-        .map(of ->
-            switch (of) {
+        .filter(ComputeOp.Elapsed.class::isInstance)
+        .map(ComputeOp.Elapsed.class::cast)
+        .map(elapsed ->
+            switch (elapsed.of()) {
               case COMPUTATION -> "timer";
               case PROTOCOL -> "protocol";
             })

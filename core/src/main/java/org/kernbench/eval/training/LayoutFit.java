@@ -42,7 +42,12 @@ final class LayoutFit {
     LayoutGrid asked = LayoutGrid.of(setup);
     List<String> problems = new ArrayList<>(LayoutRules.broken(setup, asked));
     boolean divides = problems.isEmpty();
-    if (divides && !fits(asked)) {
+    int devices = level.devices(machine);
+    if (asked.ranks() > devices) {
+      problems.add(
+          "layout %s has %s ranks of level %s; machine %s has %s of those"
+              .formatted(asked, asked.ranks(), word(), machine.name(), devices));
+    } else if (divides && !fits(asked)) {
       RankMemory.Need need = new RankMemory(setup, asked).need();
       problems.add(
           "layout %s needs at least %s of each rank (%s); a %s has %s"
@@ -50,7 +55,7 @@ final class LayoutFit {
                   asked,
                   RankMemory.shown(need.all()),
                   need.parts(),
-                  level.name().toLowerCase(Locale.ROOT),
+                  word(),
                   RankMemory.shown(capacity())));
     }
     if (problems.isEmpty()) {
@@ -67,6 +72,10 @@ final class LayoutFit {
                 """
                 : "";
     throw new UsageException(String.join("; ", problems) + remedy);
+  }
+
+  private String word() {
+    return level.name().toLowerCase(Locale.ROOT);
   }
 
   /** What is needed of the fullest rank, at least, and what it has; for a step only. */

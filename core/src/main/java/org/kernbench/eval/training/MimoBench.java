@@ -201,6 +201,7 @@ public final class MimoBench implements Bench {
     Machine machine = context.machine();
     TwoModuleLayout layout = setup.layout;
     RankLevel level = context.param(LEVEL);
+    checkDevices(layout, level, machine);
     fit(context, setup, level).check(machine);
     Outcome outcome = Outcome.on(machine);
     outcome
@@ -227,8 +228,7 @@ public final class MimoBench implements Bench {
     CclConfig ccl = sums.ccl(spread);
     sums.report(outcome, spread);
     Map<String, WorkCount> work = new LinkedHashMap<>();
-    int pes = new TwoModuleStep.Place(machine, ccl, level, spread).pes();
-    StepBound step = new StepBound(machine, flops, layout.ranks(), pes);
+    StepBound step = new StepBound(machine, flops, layout.ranks(), level.pes(machine));
     SummedGradients summed = new SummedGradients();
     TwoModuleStep.run(
         machine,
@@ -424,6 +424,18 @@ public final class MimoBench implements Bench {
           of the encoder, or one that is not frozen\
           """
               .formatted(layout.encoder()));
+    }
+  }
+
+  private static void checkDevices(TwoModuleLayout layout, RankLevel level, Machine machine) {
+    int devices = level.devices(machine);
+    if (layout.worldSize() > devices) {
+      throw new UsageException(
+          """
+          the layouts %s have %s ranks of level %s; machine %s has %s of those; expected smaller \
+          layouts, a smaller rank_level, or a larger machine\
+          """
+              .formatted(layout, layout.worldSize(), Param.word(level), machine.name(), devices));
     }
   }
 

@@ -350,7 +350,8 @@ public final class TrainingBench implements Bench {
       if (scope == Scope.STEP) {
         outcome.metric("needs", fit.estimate());
       }
-      report(outcome, torch, setup, program, context.param(TrainingParams.ROWS));
+      report(
+          outcome, torch, setup, program, context.param(LEVEL), context.param(TrainingParams.ROWS));
       if (context.mode() != Mode.TIME) {
         values(outcome, machine, sums.ofOneRank(), setup, program.record());
       }
@@ -548,6 +549,7 @@ public final class TrainingBench implements Bench {
       Torch torch,
       Setup setup,
       TrainingProgram program,
+      RankLevel level,
       TrainingParams.Rows rows) {
     boolean timed = torch.simulator().mode() != Mode.VALUES;
     outcome.simulated(
@@ -559,7 +561,10 @@ public final class TrainingBench implements Bench {
     long total = torch.simulator().nowPs();
     StepBound step =
         new StepBound(
-            torch.machine(), paced(setup, torch.machine()), setup.ranks(), torch.mesh().size());
+            torch.machine(),
+            paced(setup, torch.machine()),
+            setup.ranks(),
+            level.pes(torch.machine()));
     program.bound(step);
     Bounds.Bound bound = step.bound();
     outcome.time(total, bound.ps(), bound.kind());

@@ -16,7 +16,6 @@ import org.kernbench.nn.optim.Communication;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.TorchOptions;
 import org.kernbench.torch.Worker;
-import org.kernbench.torch.placement.Device;
 import org.kernbench.torch.placement.RankLevel;
 import org.kernbench.torch.placement.Spread;
 
@@ -64,10 +63,9 @@ public final class TwoModuleStep {
    * @param spread which PEs of that compute
    */
   public record Place(Machine machine, CclConfig ccl, RankLevel level, Spread spread) {
-    /** How many PEs of a rank compute. */
+    /** How many PEs a rank has, whether they compute or not. */
     int pes() {
-      Device part = spread.of(Device.of(machine, level, 0));
-      return part.cubes() * part.pes();
+      return level.pes(machine);
     }
   }
 

@@ -124,11 +124,11 @@ final class Attention implements Dependent {
         });
   }
 
-  /** A gradient in the type of its variable. */
-  Tensor as(Variable of, Tensor grad) {
-    return grad.dtype() == of.dtype()
-        ? grad
-        : compute.map(graph.name("cast"), of.shape(), of.dtype(), List.of(grad), x -> x.get(0));
+  /** A tensor in the type of a variable. */
+  Tensor as(Variable of, Tensor x) {
+    return x.dtype() == of.dtype()
+        ? x
+        : compute.map(graph.name("cast"), x.shape(), of.dtype(), List.of(x), all -> all.get(0));
   }
 
   /**

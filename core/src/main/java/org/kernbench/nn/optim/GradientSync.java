@@ -211,27 +211,13 @@ public final class GradientSync {
     return total;
   }
 
-  /** Multiplies gradients. */
+  /** Multiplies gradients, where they lie. */
   static void scale(Compute compute, List<Parameter> parameters, Tensor factor) {
     for (Parameter p : parameters) {
-      if (!p.isFrozen() && p.grad().isPresent()) {
-        scale(compute, p, p.grad().get(), factor);
+      if (!p.isFrozen()) {
+        p.grad().ifPresent(grad -> compute.scaleInto("scale", grad, factor));
       }
     }
-  }
-
-  private static void scale(Compute compute, Parameter p, Tensor g, Tensor factor) {
-    if (compute.isSpread()) {
-      compute.scaleInto("scale", g, factor); // where it lies, whatever the order of its rows
-      return;
-    }
-    int columns = p.columns();
-    compute.rows(
-        "scale",
-        p.rows(),
-        List.of(RowArg.rows(g, columns), RowArg.once(factor, 1)),
-        List.of(RowArg.rows(g, columns)),
-        (tl, x) -> List.of(x.get(0).mul(x.get(1))));
   }
 
   /** Tensors of one call. */

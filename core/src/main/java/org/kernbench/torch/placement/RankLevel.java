@@ -21,6 +21,15 @@ public enum RankLevel {
     };
   }
 
+  /** How many PEs a device of this level has. */
+  public int pes(Machine machine) {
+    return switch (this) {
+      case PE -> 1;
+      case CUBE -> machine.pesPerCube();
+      case SIP -> machine.pesPerCube() * machine.cubesPerSip();
+    };
+  }
+
   /** The first PE of a device, by its number in structural order (package, cube, PE). */
   public Pe lead(Machine machine, int device) {
     int cubes = machine.cubesPerSip();

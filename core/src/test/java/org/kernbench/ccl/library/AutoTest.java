@@ -123,6 +123,30 @@ final class AutoTest {
         .hasSize(1);
   }
 
+  /** A table, a choice and a question count bytes alike, also of an all-to-all of many ranks. */
+  @ParameterizedTest
+  @CsvSource({
+    "ALL_REDUCE, exchange, ring",
+    "ALL_TO_ALL, pairwise, direct",
+    "BROADCAST, chain, grid_tree"
+  })
+  void table_isAskedForTheBytesOfTheQuestion(
+      CollectiveOp op, String algorithm, String larger, @TempDir Path directory)
+      throws IOException {
+    Machine machine = Machines.load("dgx-h100", List.of());
+    TuningTable table = new TuningTable(machine, RankLevel.SIP, 8);
+    table.put(op, 2048, algorithm);
+    table.put(op, 4096, larger);
+    Path file = directory.resolve("table.yaml");
+    Files.writeString(file, table.text());
+    CollectiveTrial auto = auto(machine, config("defaults.table=" + file), RankLevel.SIP, 8);
+    auto.run(question(op, 1024), Mode.TIME);
+    AutoChoice choice = auto.choices().getFirst();
+    assertThat(choice.basis()).isEqualTo(AutoChoice.Basis.TABLE);
+    assertThat(choice.chosen()).isEqualTo(algorithm);
+    assertThat(choice.bytes()).isEqualTo(2048);
+  }
+
   @Test
   void call_thatNothingFits_isRefusedWithTheNames() {
     Machine machine = Machines.load("tiny", List.of());

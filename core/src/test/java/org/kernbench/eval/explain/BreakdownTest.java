@@ -21,6 +21,10 @@ import org.kernbench.device.Mode;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.device.log.OpLog;
 import org.kernbench.device.simulator.SimulatorOptions;
+import org.kernbench.eval.Progress;
+import org.kernbench.eval.RunOptions;
+import org.kernbench.eval.Runner;
+import org.kernbench.eval.benches.BenchRegistry;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.machine.Pe;
@@ -155,6 +159,34 @@ final class BreakdownTest {
     assertThat(run.ps("message overhead")).isEqualTo(machine.pe().dma().messageOverheadPs());
     assertThat(run.ps("contention")).isZero();
     assertThat(run.ps("compute")).isPositive();
+  }
+
+  /**
+   * A time that passes holds its engine for a picosecond and ends long after: what began then
+   * waited for that picosecond and not for the end, which would leave all before it unexplained.
+   */
+  @ParameterizedTest
+  @CsvSource({
+    "transformer-block, dgx-a100, tokens=128;batch=1;model=gpt2-small;tp=2;rank_level=sip",
+    "transformer-block, dgx-h100, tp=4;rank_level=sip",
+    "mimo-train-step, dgx-a100, rank_level=sip",
+  })
+  void breakdown_ofStepsWithALibrarysPace_leavesNothingUnexplained(
+      String bench, String machine, String params) {
+    RunOptions options =
+        RunOptions.DEFAULT
+            .withTopology(machine)
+            .withMode(Mode.TIME)
+            .withParams(List.of(params.split(";")));
+    List<Breakdown.Share> shares =
+        Runner.of("test", Progress.SILENT)
+            .run(BenchRegistry.standard().find(bench), options)
+            .breakdown();
+
+    assertThat(shares)
+        .extracting(s -> s.cause().text())
+        .contains("protocol")
+        .doesNotContain("other");
   }
 
   /** A PE that reads another's memory walks its page table once per page: here 40 pages. */

@@ -124,6 +124,47 @@ final class SensitivityTest {
 
   // ---- against simulation ----
 
+  /** What a library's protocol takes is a function of its numbers and of the link, not fixed. */
+  @ParameterizedTest
+  @CsvSource({
+    "dgx-h100, all_reduce, ring, 2 MiB",
+    "dgx-h100, all_reduce, ring, 16 MiB",
+    "dgx-h100, reduce, chain, 4 MiB",
+    "dgx-a100, all_gather, cycle, 64 KiB",
+    "2x-dgx-h100, all_reduce, hierarchical, 64 KiB",
+  })
+  void sensitivities_toALibrarysProtocol_areWhatSimulationSays(
+      String machine, String op, String algorithm, String bytes) {
+    Explanation e =
+        verified(
+            "collective",
+            options(
+                    machine,
+                    "op=" + op,
+                    "algorithm=" + algorithm,
+                    "rank_level=sip",
+                    "min_size=" + bytes,
+                    "max_size=" + bytes)
+                .withMode(Mode.TIME)
+                .withPoint("1"));
+    long time = e.breakdown().totalPs();
+
+    long moved = 0;
+    for (Sensitivity s : e.sensitivities()) {
+      for (Sensitivity.Effect effect :
+          Stream.of(s.more(), s.less()).flatMap(Optional::stream).toList()) {
+        if (s.parameter().path().startsWith("software.collective.")
+            || s.parameter().path().equals("system.links.sip_to_sip.bandwidth")) {
+          assertThat(s.verdict(effect, time))
+              .as("%s %s", s.parameter().path(), effect)
+              .isNotEqualTo(Optional.of(Sensitivity.Verdict.DIFFERS));
+          moved += Math.abs(effect.computedPs());
+        }
+      }
+    }
+    assertThat(moved).as("1 %% of all that the protocol is made of").isGreaterThan(time / 200);
+  }
+
   @ParameterizedTest
   @CsvSource({
     "hello-send, tiny, to=sip0.cube0.pe1",

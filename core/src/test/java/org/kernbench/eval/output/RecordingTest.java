@@ -53,6 +53,9 @@ final class RecordingTest {
     "ccl-allreduce, tiny, n_elem=1000",
     "ccl-allreduce, tiny, n_elem=500;algorithm=tree",
     "ring-scale, ring, ranks=4;bytes=4 KiB",
+    "softmax, dgx-a100, rows=64;columns=64",
+    "ccl-allreduce, dgx-h100, n_elem=1000;algorithm=ring;rank_level=sip",
+    "ccl-allreduce, torus-4x4x4, n_elem=640;algorithm=by_dimension;rank_level=sip",
   })
   void savedRun_read_isExplainedAsItWas(String bench, String machine, String params) {
     RunResult result = save("run", bench, options(machine, params.split(";")));
@@ -63,9 +66,10 @@ final class RecordingTest {
     assertThat(ResultJson.write(saved.result())).isEqualTo(ResultJson.write(result));
   }
 
-  @Test
-  void savedRun_runAgain_hasTheSameOperations() {
-    RunResult result = save("run", "ccl-allreduce", options("tiny", "n_elem=500"));
+  @ParameterizedTest
+  @CsvSource({"tiny, n_elem=500", "torus-4x4x4, n_elem=640;algorithm=by_dimension;rank_level=sip"})
+  void savedRun_runAgain_hasTheSameOperations(String machine, String params) {
+    RunResult result = save("run", "ccl-allreduce", options(machine, params.split(";")));
 
     Recording saved = read("run");
     RunResult again = RUNNER.run(BENCHES.find(saved.bench()), saved.options());

@@ -103,9 +103,13 @@ class LayoutFitTest {
   }
 
   private static Map<String, Object> run(String... params) {
+    return runBench("train-step", params);
+  }
+
+  private static Map<String, Object> runBench(String bench, String... params) {
     RunOptions options = RunOptions.DEFAULT.withMode(Mode.TIME).withParams(List.of(params));
     return Runner.of("test", Progress.SILENT)
-        .run(BenchRegistry.standard().find("train-step"), options)
+        .run(BenchRegistry.standard().find(bench), options)
         .metrics();
   }
 
@@ -176,5 +180,26 @@ class LayoutFitTest {
         .hasMessageStartingWith("layout tp=1 cp=1 dp=2 pp=1 needs at least 1")
         .hasMessageContaining("a cube has 48.00 GiB; expected one that fits, e.g. tp=2 ")
         .hasMessageContaining("zero=");
+  }
+
+  /** Told with the layout and those that can be, not by the collectives that it would want. */
+  @Test
+  void moreRanksThanDevices_areRefusedWithLayoutsThatHaveFewer() {
+    assertThatThrownBy(() -> run("rank_level=sip", "tp=2", "dp=4", "batch=4"))
+        .isInstanceOf(UsageException.class)
+        .hasMessage(
+            """
+            layout tp=2 cp=1 dp=4 pp=1 has 8 ranks of level sip; machine sip-2026 has 6 of \
+            those; expected one that fits, e.g. tp=2 cp=1 dp=2 pp=1; tp=1 cp=1 dp=4 pp=1; tp=3 \
+            cp=1 dp=2 pp=1\
+            """);
+    assertThatThrownBy(() -> runBench("mimo-train-step", "rank_level=sip"))
+        .isInstanceOf(UsageException.class)
+        .hasMessage(
+            """
+            the layouts tp=2,dp=4 -> tp=2,cp=2,dp=2 sp have 8 ranks of level sip; machine \
+            sip-2026 has 6 of those; expected smaller layouts, a smaller rank_level, or a larger \
+            machine\
+            """);
   }
 }
