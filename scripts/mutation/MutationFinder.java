@@ -401,7 +401,8 @@ final class MutationFinder extends TreeScanner<Void, Void> {
   private static String other(String type, String value) {
     return switch (type) {
       case "boolean" -> "!(" + value + ")";
-      case "int", "long", "double", "float", "short", "byte" -> "(" + value + ") + 1";
+      case "int", "long", "double", "float", "short", "byte", "Integer", "Long", "Double" ->
+          "(" + value + ") + 1";
       case "String" -> "\"\"";
       case "Optional", "OptionalInt", "OptionalLong", "OptionalDouble" ->
           "java.util." + type + ".empty()";

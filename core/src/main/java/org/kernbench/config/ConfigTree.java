@@ -346,11 +346,8 @@ public final class ConfigTree {
       problems.add(
           new Position(file, 1, 1),
           "",
-          "says %YAML "
-              + found.getMajor()
-              + "."
-              + found.getMinor()
-              + "; expected 1.2, or no such line");
+          "says %%YAML %s.%s; expected 1.2, or no such line"
+              .formatted(found.getMajor(), found.getMinor()));
       return Optional.empty();
     } catch (YamlEngineException e) {
       problems.add(new Position(file, 1, 1), "", "not valid YAML: " + e.getMessage());

@@ -275,10 +275,19 @@ public final class CollectiveLibrary implements CollectiveBackend {
         return devices;
       }
       if (wanted > devices) {
+        String larger = RankLevel.withAtLeast(machine, wanted);
         throw ccl.problem(
             "algorithms." + config.name() + ".world_size",
-            "got %s ranks of level %s; machine %s has %s of those: use at most %s"
-                .formatted(wanted, name(rankLevel), machine.name(), devices, devices));
+            """
+            got %s ranks of level %s; machine %s has %s of those; expected at most that, or \
+            another rank_level: %s\
+            """
+                .formatted(
+                    wanted,
+                    name(rankLevel),
+                    machine.name(),
+                    devices,
+                    larger.isEmpty() ? "none has as many" : larger));
       }
       return wanted;
     }

@@ -177,7 +177,10 @@ public final class ExplanationText {
         shown.stream().filter(s -> s.parameter().kind() == MachineParameter.Kind.COUNT).toList();
     shown.removeAll(counts);
     sensitivities("what 1 % of a number of the machine does to the time", "1 %", shown);
-    sensitivities("and one more or less of what it counts", "one", counts);
+    sensitivities(
+        "and one more or less of what it counts, a guess where work is then cut otherwise",
+        "one",
+        counts);
     out.append('\n');
     if (shown.size() + counts.size() < all.size()) {
       out.append(

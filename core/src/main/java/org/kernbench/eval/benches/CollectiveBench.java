@@ -225,6 +225,19 @@ final class CollectiveBench implements Bench {
     int stride = context.param(STRIDE);
     int most = Math.ceilDiv(devices, stride);
     int ranks = context.param(RANKS) == 0 ? most : context.param(RANKS);
+    if (most < 2) {
+      throw new UsageException(
+          """
+          machine %s has %s of level %s%s: too few for a collective; expected a rank_level with \
+          more, %s, or another machine\
+          """
+              .formatted(
+                  machine.name(),
+                  devices == 1 ? "one device" : devices + " devices",
+                  Param.word(level),
+                  stride > 1 ? ", of which one in " + stride + " is taken" : "",
+                  RankLevel.withAtLeast(machine, 2)));
+    }
     if (ranks < 2 || ranks > most) {
       throw new UsageException(
           "--param ranks: got %s; machine %s has %s of level %s%s%s"
@@ -234,7 +247,7 @@ final class CollectiveBench implements Bench {
                   devices == 1 ? "one device" : devices + " devices",
                   Param.word(level),
                   stride > 1 ? ", of which one in " + stride + " is taken" : "",
-                  most < 2 ? ": expected one with two or more" : ": expected 2 to " + most));
+                  ": expected 2 to " + most));
     }
     List<Pe> leads = new ArrayList<>();
     for (int i = 0; i < ranks; i++) {

@@ -5,10 +5,12 @@ import java.util.List;
 import java.util.Optional;
 import org.kernbench.ccl.AlgorithmConfig;
 import org.kernbench.ccl.library.CclConfig;
+import org.kernbench.ccl.library.CollectiveLibrary;
 import org.kernbench.config.Suggest;
 import org.kernbench.config.UsageException;
 import org.kernbench.eval.BenchContext;
 import org.kernbench.eval.Param;
+import org.kernbench.machine.Machine;
 import org.kernbench.machine.spec.BufferKind;
 import org.kernbench.tensor.DType;
 import org.kernbench.torch.collective.CollectiveOp;
@@ -118,7 +120,17 @@ final class CollectiveParams {
     context
         .param(RANK_LEVEL)
         .ifPresent(level -> overrides.add(entry + "rank_level=" + Param.word(level)));
-    context.param(RANKS).ifPresent(n -> overrides.add(entry + "world_size=" + n));
+    RankLevel level =
+        context
+            .param(RANK_LEVEL)
+            .or(() -> file.of(algorithm).rankLevel())
+            .orElseGet(() -> CollectiveLibrary.algorithm(file, algorithm).defaultRankLevel());
+    context
+        .param(RANKS)
+        .ifPresent(n -> {
+          checkRanks(context.machine(), level, n);
+          overrides.add(entry + "world_size=" + n);
+        });
     context.param(ROOT).ifPresent(root -> overrides.add(entry + "root=" + Param.word(root)));
     context.param(ROOT_CUBE).ifPresent(n -> overrides.add(entry + "root_cube=" + n));
     context
@@ -127,6 +139,24 @@ final class CollectiveParams {
     context.param(SLOTS).ifPresent(n -> overrides.add(entry + "slots=" + n));
     context.param(SLOT_SIZE).ifPresent(n -> overrides.add(entry + "slot_size=" + n + " B"));
     return context.ccl(overrides);
+  }
+
+  /** Refuses more ranks than there are devices. */
+  static void checkRanks(Machine machine, RankLevel level, int ranks) {
+    int devices = level.devices(machine);
+    if (ranks > devices) {
+      String others = RankLevel.withAtLeast(machine, ranks);
+      throw new UsageException(
+          """
+          --param ranks: got %s; machine %s has %s of level %s; expected at most that%s\
+          """
+              .formatted(
+                  ranks,
+                  machine.name(),
+                  devices,
+                  Param.word(level),
+                  others.isEmpty() ? ": no level has more" : ", or rank_level " + others));
+    }
   }
 
   private static void checkRoot(BenchContext context, String className) {

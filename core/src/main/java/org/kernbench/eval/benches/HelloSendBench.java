@@ -28,7 +28,8 @@ import org.kernbench.torch.TorchOptions;
 /** {@code hello-send}: one PE loads a vector and sends it, another receives and stores it. */
 final class HelloSendBench implements Bench {
   private static final Param<Pe> FROM = Param.pe("from", new Pe(0, 0, 0), "the PE that sends");
-  private static final Param<Pe> TO = Param.pe("to", new Pe(0, 0, 1), "the PE that receives");
+  private static final Param<Optional<Pe>> TO =
+      Param.pe("to", new Pe(0, 0, 1), "the PE that receives").orFrom("the sender: the PE after it");
   private static final Param<Integer> N_ELEM =
       Param.integer("n_elem", 128, 1, 1 << 20, "elements of the message");
 
@@ -51,8 +52,11 @@ final class HelloSendBench implements Bench {
   public Outcome run(BenchContext context) {
     Machine machine = context.machine();
     Pe from = context.param(FROM);
-    Pe to = context.param(TO);
     check(machine, "from", from);
+    Pe to =
+        context
+            .param(TO)
+            .orElseGet(() -> machine.peAt((machine.peIndex(from) + 1) % machine.peCount()));
     check(machine, "to", to);
     if (from.equals(to)) {
       throw new UsageException("from and to are both " + from + "; expected two different PEs");
@@ -92,7 +96,7 @@ final class HelloSendBench implements Bench {
 
     Outcome outcome = Outcome.on(machine);
     long bytes = (long) n * dtype.sizeBytes();
-    outcome.condition("bytes", bytes);
+    outcome.condition("to", to.toString()).condition("bytes", bytes);
     OpLog log = torch.simulator().opLog();
     outcome.simulated(
         torch.simulator().eventCount(), context.mode() == Mode.VALUES ? "" : log.hash());

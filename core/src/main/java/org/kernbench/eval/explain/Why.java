@@ -25,19 +25,21 @@ public final class Why {
 
   /**
    * Sentences on the causes that took most of the time, the largest first: at most three, fewer if
-   * they cover three quarters of it. Empty if the time is 0.
+   * they cover three quarters of it; then what is said of the whole. Empty if the time is 0.
    */
   public static List<String> of(Breakdown path) {
     List<String> sentences = new ArrayList<>();
-    window(path).ifPresent(sentences::add);
+    Optional<String> window = window(path);
+    int causes = MOST_SENTENCES - (window.isPresent() ? 1 : 0);
     double covered = 0;
     for (Breakdown.Share share : path.shares()) {
-      if (sentences.size() >= MOST_SENTENCES || covered >= ENOUGH) {
+      if (sentences.size() >= causes || covered >= ENOUGH) {
         break;
       }
       sentences.add(sentence(path, share));
       covered += share.share();
     }
+    window.ifPresent(sentences::add);
     detour(path).ifPresent(sentences::add);
     return sentences;
   }
@@ -100,7 +102,7 @@ public final class Why {
         String.format(
             Locale.ROOT,
             """
-            %.0f %% of the time a kernel was held up by its full command window; \
+            all in all, %.0f %% of the time a kernel was held up by its full command window; \
             pe.cpu.command_window is %d: with a larger one more commands go on at once\
             """,
             100 * share,

@@ -1,5 +1,9 @@
 package org.kernbench.torch.placement;
 
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.Locale;
+import java.util.stream.Collectors;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 
@@ -19,6 +23,18 @@ public enum RankLevel {
       case CUBE -> machine.sips() * machine.cubesPerSip();
       case SIP -> machine.sips();
     };
+  }
+
+  /**
+   * How many devices a machine has of the levels that have at least some number, for messages: for
+   * example {@code cube (4) or pe (8)}; empty if none has.
+   */
+  public static String withAtLeast(Machine machine, int devices) {
+    return Arrays.stream(values())
+        .filter(level -> level.devices(machine) >= devices)
+        .sorted(Comparator.reverseOrder())
+        .map(level -> level.name().toLowerCase(Locale.ROOT) + " (" + level.devices(machine) + ")")
+        .collect(Collectors.joining(" or "));
   }
 
   /** How many PEs a device of this level has. */

@@ -8,6 +8,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.kernbench.ccl.CollectiveException;
 import org.kernbench.ccl.CollectiveTrial;
 import org.kernbench.ccl.library.CclConfig;
@@ -17,6 +18,7 @@ import org.kernbench.device.simulator.SimulatorOptions;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.spec.ProtocolsSpec;
 import org.kernbench.tensor.DType;
 import org.kernbench.torch.collective.CollectiveOp;
 import org.kernbench.torch.collective.ReduceKind;
@@ -81,6 +83,57 @@ final class CallPacingTest {
 
     assertThat(bare).isLessThan(0.7 * paced);
     assertThat(bare).isGreaterThan(1.5 * (1 << 24) / 300e9 * 1e12);
+  }
+
+  /** What a call takes on eight H100 with a protocol, or none. */
+  private static long drawn(String algorithm, long bytes, String protocol) {
+    Machine m =
+        Machines.load("dgx-h100", List.of("system.sips.reduces=" + algorithm.equals("in_switch")));
+    CclConfig config =
+        CclConfig.load(
+            java.util.Optional.empty(),
+            List.of("algorithms." + algorithm + ".protocol=" + protocol));
+    List<Pe> leads = IntStream.range(0, 8).mapToObj(i -> new Pe(i, 0, 0)).toList();
+    return CollectiveTrial.of(
+            m,
+            CollectiveLibrary.algorithm(config, algorithm),
+            config.of(algorithm),
+            RankLevel.SIP,
+            leads)
+        .timePs(
+            new CollectiveTrial.Question(
+                CollectiveOp.ALL_REDUCE, ReduceKind.SUM, DType.F16, -1, bytes / 2));
+  }
+
+  /**
+   * Whatever moves the data pays the base and at least one step, 8.4 and 3.4 us of {@code simple}
+   * on dgx-a100's library, and hands 1 MiB to the wire no faster than its share lets it.
+   */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "ring",
+        "double_binary_tree",
+        "chain",
+        "exchange",
+        "two_shot",
+        "packed_trees",
+        "in_switch",
+        "hierarchical",
+        "ring_bidirectional"
+      })
+  void anyAlgorithm_withAProtocol_paysItsBaseAndSteps(String algorithm) {
+    ProtocolsSpec spec = Machines.load("dgx-h100", List.of()).software().collective().orElseThrow();
+    ProtocolsSpec.Protocol simple =
+        spec.protocols().stream().filter(p -> p.name().equals("simple")).findFirst().orElseThrow();
+    long step = Math.min(simple.stepPs(), simple.treeStepPs());
+    for (long bytes : List.of(4096L, 1L << 20)) {
+      long paced = drawn(algorithm, bytes, "simple");
+      assertThat(paced)
+          .as("%s of %s", algorithm, bytes)
+          .isGreaterThan(drawn(algorithm, bytes, "none"))
+          .isGreaterThan(simple.basePs() + step);
+    }
   }
 
   @Test

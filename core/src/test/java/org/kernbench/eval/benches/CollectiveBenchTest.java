@@ -101,8 +101,7 @@ final class CollectiveBenchTest {
             + " expected 2 to 4",
         "stride=3; ranks=4; rank_level=pe | got 4; machine tiny has 8 devices of level pe, of which"
             + " one in 3 is taken: expected 2 to 3",
-        "rank_level=sip | got 1; machine tiny has one device of level sip: expected one with two or"
-            + " more",
+        "rank_level=sip | one device of level sip: too few for a collective; expected a rank_level",
         "algorithm=rinng; rank_level=cube | --param algorithm: got \"rinng\"; expected one that can"
             + " do all_reduce: auto, binary_tree",
         "algorithm=rinng; rank_level=cube | ; did you mean ring?",
