@@ -92,4 +92,42 @@ final class FloatBlocksTest {
       }
     }
   }
+
+  /**
+   * Planar blocks hold the elements of usual ones: of bf16 without vectors the even ones, then the
+   * odd ones, of everything else in their order; and they are stored where they came from.
+   */
+  @ParameterizedTest
+  @EnumSource(names = {"F32", "F16", "BF16", "F8E4M3", "F8E5M2"})
+  void planar_anyEvenStart_hasTheSameElements(DType t) {
+    int n = 70;
+    int size = t.sizeBytes();
+    byte[] bytes = Operands.mixed(t, n, 9);
+    for (boolean byVectors : new boolean[] {false, true}) {
+      for (int start = 0; start < n; start += 2) {
+        for (int length : new int[] {n - start, (n - start) / 3}) {
+          float[] plain = new float[n];
+          float[] planar = new float[n];
+          FloatBlocks source = new FloatBlocks(t, bytes, 0, n, byVectors);
+          source.load(start, plain, length);
+          source.loadPlanar(start, planar, length);
+          boolean apart = t == DType.BF16 && !byVectors && length % 2 == 0;
+          float[] expected = plain.clone();
+          for (int i = 0; i < length && apart; i++) {
+            expected[i % 2 * (length / 2) + i / 2] = plain[i];
+          }
+          String what = "%s %d+%d, vectors %s".formatted(t, start, length, byVectors);
+          assertThat(planar).as(what).isEqualTo(expected);
+
+          byte[] copy = new byte[bytes.length];
+          byte[] stored = copy.clone();
+          new FloatBlocks(t, copy, 0, n, byVectors).storePlanar(start, planar, length);
+          for (int i = start; i < start + length; i++) {
+            t.putDouble(stored, i * size, t.getDouble(bytes, i * size));
+          }
+          assertThat(copy).as(what).isEqualTo(stored);
+        }
+      }
+    }
+  }
 }
