@@ -203,4 +203,33 @@ final class RecvAnyTest {
           .hasMessageContaining("recvAny of no direction");
     }
   }
+
+  /** More directions than a kernel remembers at once, each used twice. */
+  @ParameterizedTest
+  @EnumSource(names = {"FULL", "VALUES"})
+  void twentyDirections_eachHasItsOwnMessages(Mode mode) {
+    KernelRig rig = new KernelRig(mode, "ipcq.slots=2", "ipcq.slot_size=1 KiB");
+    List<QueuePlan.Connection> all = new ArrayList<>();
+    for (int i = 0; i < 20; i++) {
+      all.add(new QueuePlan.Connection(rig.pe(0), "out" + i, rig.pe(1), "in" + i));
+    }
+    List<Double> got = new ArrayList<>();
+    try (rig) {
+      rig.sim.install(new QueuePlan(rig.machine.ipcq(), all));
+      rig.run(
+          tl -> {
+            for (int i = 0; i < 40; i++) {
+              tl.send("out" + i % 20, tl.full(ONE, i, DType.F32));
+            }
+          },
+          tl -> {
+            for (int i = 0; i < 40; i++) {
+              got.add(tl.item(tl.recv("in" + (19 - i % 20), ONE, DType.F32)));
+            }
+          });
+    }
+    for (int i = 0; i < 40; i++) {
+      assertThat(got.get(i)).isEqualTo(i / 20 * 20 + 19 - i % 20);
+    }
+  }
 }

@@ -237,6 +237,33 @@ final class OverlapTest {
     assertThat(seen).hasSize(RANKS).containsOnly(1.0 + 3 * 201);
   }
 
+  /** A work is its rank's: neither another rank nor the program around them may wait for it. */
+  @Test
+  void workOfARank_askedByOthers_isRefused() {
+    Work[] works = new Work[2];
+    try (Torch torch = Rooms.ring(2, Mode.FULL)) {
+      Rooms.spawn(
+          torch,
+          w -> {
+            Tensor t = w.torch().full(Shape.of(4), DType.F32, 1, "t");
+            works[w.rank()] = w.distributed().allReduceAsync(t, ReduceKind.SUM);
+            w.distributed().barrier();
+            assertThatThrownBy(() -> works[1 - w.rank()].await())
+                .isInstanceOf(SimulationException.class)
+                .hasMessageContaining("which belongs to rank " + (1 - w.rank()))
+                .hasMessageContaining("by rank " + w.rank());
+            w.distributed().barrier();
+            if (w.rank() == 0) {
+              works[0].await();
+              assertThat(works[0].isCompleted()).isTrue();
+            }
+          });
+      assertThatThrownBy(() -> works[1].await())
+          .isInstanceOf(SimulationException.class)
+          .hasMessageContaining("which belongs to rank 1, by the host program");
+    }
+  }
+
   @Test
   void tensorInFlight_kernelOrHostTouchesIt_isAnErrorThatNamesTheCall() {
     try (Torch torch = Rooms.ring(2, Mode.FULL)) {

@@ -12,6 +12,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.kernbench.ccl.AlgorithmConfig;
 import org.kernbench.ccl.Bed;
 import org.kernbench.ccl.CollectiveTrial;
@@ -373,5 +374,23 @@ final class BoundsTest {
     Bounds.Bound whole = Bounds.of(machine, leads).allReduce(bytes);
     Bounds.Bound fromTwo = Bounds.onLongRing(machine, bytes);
     assertThat(fromTwo).isEqualTo(whole);
+  }
+
+  /** What a switch adds up leaves each rank once and comes back once, whatever their number. */
+  @ParameterizedTest
+  @ValueSource(ints = {4, 100, 128, 129, 200})
+  void trafficOfASwitchThatAddsUp_isOneVectorThroughEachPort(int ranks) {
+    Machine machine =
+        Machines.load(
+            "ring",
+            List.of(
+                "system.sips.count=" + ranks,
+                "system.sips.topology=switch",
+                "system.sips.reduces=true"));
+    List<Pe> leads = IntStream.range(0, ranks).mapToObj(i -> new Pe(i, 0, 0)).toList();
+    long bytes = 64 << 20;
+    double seconds = bytes / 200e9;
+    assertThat(new Bounds(machine, leads).trafficPs(bytes) / 1e12)
+        .isCloseTo(seconds, within(1e-6 * seconds));
   }
 }
