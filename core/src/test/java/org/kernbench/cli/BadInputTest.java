@@ -731,6 +731,15 @@ final class BadInputTest {
             "--set",
             "system.sips.topology=ring_1d"),
         new Case(
+            "sweep-of-networks-on-a-network",
+            2,
+            "run",
+            "ccl-latency-sweep",
+            "--topology",
+            "torus-4x4x4"),
+        new Case(
+            "milestone-on-a-network", 2, "run", "milestone-1h-ccl", "--topology", "torus-4x4x4"),
+        new Case(
             "set-undoes-a-parameter",
             2,
             "run",

@@ -6,12 +6,14 @@ import java.util.List;
 import java.util.Map;
 import org.kernbench.ccl.library.CclConfig;
 import org.kernbench.ccl.library.CollectiveLibrary;
+import org.kernbench.config.UsageException;
 import org.kernbench.eval.Bench;
 import org.kernbench.eval.BenchContext;
 import org.kernbench.eval.Outcome;
 import org.kernbench.eval.Param;
 import org.kernbench.eval.output.Numbers;
 import org.kernbench.machine.Machine;
+import org.kernbench.machine.spec.SipTopology;
 import org.kernbench.tensor.DType;
 
 /** {@code ccl-latency-sweep}: all-reduce time against size, on three networks of six packages. */
@@ -19,8 +21,30 @@ public final class LatencySweepBench implements Bench {
   static final List<Integer> ELEMENTS =
       List.of(8, 32, 64, 128, 512, 1024, 2048, 4096, 8192, 16384, 32768, 49152);
 
+  static final int PACKAGES = 6;
+
   /** A network of packages: its name, and what says so in the machine's configuration. */
-  public record Network(String name, List<String> overrides) {}
+  public record Network(String name, List<String> overrides) {
+    /**
+     * The machine that the user chose, or {@code sip-2026}, with its packages joined so.
+     *
+     * @throws UsageException if the machine joins its packages in a way that {@code system.sips}
+     *     does not change
+     */
+    Machine on(BenchContext context) {
+      Machine machine = context.machine("sip-2026", overrides);
+      if (machine.sipTopology() == SipTopology.NETWORK) {
+        throw new UsageException(
+            """
+            machine %s: system.network joins its %s packages, whatever system.sips says, so it \
+            cannot become the %s of %s packages that the bench compares; expected a machine \
+            without system.network: add --set system.network=none, or run ccl-allreduce on it\
+            """
+                .formatted(machine.name(), machine.sips(), name, PACKAGES));
+      }
+      return machine;
+    }
+  }
 
   public static final List<Network> NETWORKS =
       List.of(
@@ -63,9 +87,9 @@ public final class LatencySweepBench implements Bench {
     CclConfig config = CollectiveParams.config(context);
     List<Machine> machines = new ArrayList<>();
     for (Network network : NETWORKS) {
-      machines.add(context.machine("sip-2026", network.overrides()));
+      machines.add(network.on(context));
     }
-    Outcome outcome = Outcome.on(context.machine());
+    Outcome outcome = Outcome.on(machines.getFirst()).condition("packages", PACKAGES);
     PointSum sum = new PointSum(context);
     int total = NETWORKS.size() * ELEMENTS.size();
     int done = 0;
@@ -79,7 +103,7 @@ public final class LatencySweepBench implements Bench {
           continue;
         }
         Outcome one = point(context, machines.get(n), library, elements);
-        outcome.row(row(name, elements, CollectiveParams.dtype(context), one));
+        outcome.row(row(name, machines.get(n), elements, CollectiveParams.dtype(context), one));
         sum.add(point, one);
       }
     }
@@ -100,9 +124,12 @@ public final class LatencySweepBench implements Bench {
         .run(library);
   }
 
-  private static Map<String, Object> row(String network, int elements, DType dtype, Outcome point) {
+  private static Map<String, Object> row(
+      String network, Machine machine, int elements, DType dtype, Outcome point) {
     Map<String, Object> row = new LinkedHashMap<>();
     row.put("topology", network);
+    row.put("sips", machine.sipGridWidth() + "x" + machine.sipGridHeight());
+    row.put("point_machine", machine.hash());
     row.put("algorithm", point.conditions().getOrDefault("algorithm", ""));
     row.put("ranks", point.conditions().getOrDefault("ranks", ""));
     row.put("rank_level", point.conditions().getOrDefault("rank_level", ""));

@@ -40,12 +40,14 @@ public final class MilestoneCclBench implements Illustrated {
       Param.word("against", "hierarchical", "a name in ccl.yaml", "algorithm to compare with");
   private static final List<String> KINDS = List.of("tcm", "sram", "hbm");
   private static final List<Integer> KIND_ELEMENTS = List.of(128, 1024, 8192, 32768);
-  private static final List<String> TORUS_3X2 =
-      List.of(
-          "system.sips.count=6",
-          "system.sips.topology=torus_2d",
-          "system.sips.w=3",
-          "system.sips.h=2");
+  private static final LatencySweepBench.Network TORUS_3X2 =
+      new LatencySweepBench.Network(
+          "torus_2d",
+          List.of(
+              "system.sips.count=6",
+              "system.sips.topology=torus_2d",
+              "system.sips.w=3",
+              "system.sips.h=2"));
 
   @Override
   public String name() {
@@ -86,7 +88,7 @@ public final class MilestoneCclBench implements Illustrated {
     CclConfig own = CollectiveParams.config(context);
     List<Point> points = new ArrayList<>();
     for (LatencySweepBench.Network network : LatencySweepBench.NETWORKS) {
-      Machine machine = context.machine("sip-2026", network.overrides());
+      Machine machine = network.on(context);
       for (CclConfig ccl : compared(context, own, CollectiveLibrary.open(machine, own))) {
         for (int elements : LatencySweepBench.ELEMENTS) {
           points.add(new Point(LATENCY, network.name(), machine, ccl, elements));
@@ -94,7 +96,7 @@ public final class MilestoneCclBench implements Illustrated {
       }
     }
     addRoots(context, own, points);
-    Machine torus = context.machine("sip-2026", TORUS_3X2);
+    Machine torus = TORUS_3X2.on(context);
     for (String kind : KINDS) {
       CclConfig ccl =
           context.ccl(
@@ -104,7 +106,7 @@ public final class MilestoneCclBench implements Illustrated {
                   own.algorithm(),
                   List.of("buffer_kind=" + kind)));
       for (int elements : KIND_ELEMENTS) {
-        points.add(new Point(BUFFERS, "torus_2d", torus, ccl, elements));
+        points.add(new Point(BUFFERS, TORUS_3X2.name(), torus, ccl, elements));
       }
     }
     return run(context, points);
@@ -165,7 +167,8 @@ public final class MilestoneCclBench implements Illustrated {
   }
 
   private static Outcome run(BenchContext context, List<Point> points) {
-    Outcome outcome = Outcome.on(points.getFirst().machine());
+    Outcome outcome =
+        Outcome.on(points.getFirst().machine()).condition("packages", LatencySweepBench.PACKAGES);
     PointSum sum = new PointSum(context);
     Map<List<String>, CollectiveTrial> formulas = new HashMap<>();
     for (int i = 0; i < points.size(); i++) {

@@ -13,15 +13,16 @@ import java.util.Optional;
  * <p>Each step simulates the rows once for every value, moved a little, and solves the linear
  * problem that the changes of the logarithms give, with weights that make its least squares a least
  * sum of magnitudes. Where the critical path switches and the step does not pay, it is shortened,
- * and at the end each value is tried alone to both sides in falling steps. All of it is
- * deterministic: the same rows give the same values, bit for bit.
+ * and at the end each value is tried alone to both sides in falling steps. Where all that finds
+ * nothing better than the machine as it is, the machine is kept. All of it is deterministic: the
+ * same rows give the same values, bit for bit.
  */
 public final class Calibration {
   private static final double DIFFERENCE = 0.02;
   private static final int STEPS = 8;
   private static final double GAIN = 2e-4;
   private static final double SMALL = 0.01;
-  private static final double[] ALONE = {0.04, 0.01};
+  private static final double[] ALONE = {0.16, 0.04, 0.01};
 
   /** Half of an interval over its value, above which a value is hardly known. */
   private static final double OPEN = 0.1;
@@ -48,8 +49,8 @@ public final class Calibration {
    *
    * @param file the whole table
    * @param machine what it was fitted on
-   * @param parameters what was free
-   * @param values that were found, as they are written
+   * @param parameters whose values were found; none if the machine is kept as it was
+   * @param values that were found, as they are written, one for each parameter
    * @param intervals in which 95 of 100 such tables would leave them; empty if the rows are too few
    *     or cannot tell
    * @param before fitted rows with the machine as it was
@@ -105,36 +106,57 @@ public final class Calibration {
     double[] residuals = c.residuals(at);
     Identifiability known = new Identifiability(parameters, c.slopes(at, residuals));
     Optional<String> refusal = known.refusal();
+    Validation before = c.validation(List.of());
+    Validation best = c.validation(c.changes(at));
+    boolean kept = refusal.isEmpty() && before.meanLogRatio() <= best.meanLogRatio();
+    List<String> changes = kept ? List.of() : c.changes(at);
+    Validation after = kept ? before : best;
     List<Identifiability.Interval> intervals =
-        refusal.isPresent() ? List.of() : known.intervals(at, residuals, c.weights());
-    List<String> warnings = c.warnings(at, intervals);
-    Validation after = c.validation(at);
-    Optional<Validation> heldAfter =
-        held.isEmpty()
-            ? Optional.empty()
-            : Optional.of(Validation.of(file.with(held), machine, simulator, c.changes(at)));
+        refusal.isPresent() || kept ? List.of() : known.intervals(at, residuals, c.weights());
+    Optional<Validation> heldAfter = c.heldOut(held, changes);
     if (refusal.isEmpty()) {
       refusal = refusal(after, heldAfter, maxError);
-    }
-    List<String> values = new ArrayList<>();
-    for (int i = 0; i < at.length; i++) {
-      values.add(parameters.get(i).shown(at[i]));
     }
     return new Found(
         file,
         machine,
-        parameters,
-        values,
+        kept ? List.of() : parameters,
+        kept ? List.of() : c.shown(at),
         intervals,
-        Validation.of(file.with(used), machine, simulator, List.of()),
+        before,
         after,
-        held.isEmpty()
-            ? Optional.empty()
-            : Optional.of(Validation.of(file.with(held), machine, simulator, List.of())),
+        c.heldOut(held, List.of()),
         heldAfter,
-        warnings,
+        kept ? List.of(c.keeps(at, before, best)) : c.warnings(at, intervals),
         refusal,
         c.simulations);
+  }
+
+  private Optional<Validation> heldOut(List<MeasuredRow> held, List<String> changes) {
+    return held.isEmpty()
+        ? Optional.empty()
+        : Optional.of(Validation.of(fitted.with(held), machine, simulator, changes));
+  }
+
+  private List<String> shown(double[] at) {
+    List<String> values = new ArrayList<>();
+    for (int i = 0; i < at.length; i++) {
+      values.add(parameters.get(i).shown(at[i]));
+    }
+    return values;
+  }
+
+  /** That nothing better was found than what there was. */
+  private String keeps(double[] at, Validation before, Validation best) {
+    return String.format(
+        Locale.ROOT,
+        """
+        nothing found fits the rows better than the machine as it is, which is kept: mean |ln| \
+        %.6f, with %s %.6f\
+        """,
+        before.meanLogRatio(),
+        String.join(", ", changes(at)),
+        best.meanLogRatio());
   }
 
   private static Optional<String> refusal(
@@ -174,14 +196,16 @@ public final class Calibration {
     return changes;
   }
 
-  private Validation validation(double[] at) {
+  private Validation validation(List<String> changes) {
     simulations += fitted.rows().size();
-    return Validation.of(fitted, machine, simulator, changes(at));
+    return Validation.of(fitted, machine, simulator, changes);
   }
 
   /** The logarithms of simulated over measured, of each row. */
   private double[] residuals(double[] at) {
-    return validation(at).rows().stream().mapToDouble(Validation.Compared::logRatio).toArray();
+    return validation(changes(at)).rows().stream()
+        .mapToDouble(Validation.Compared::logRatio)
+        .toArray();
   }
 
   private double objective(double[] residuals) {

@@ -9,8 +9,10 @@ import java.math.BigDecimal;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -29,6 +31,8 @@ import org.kernbench.eval.RunOptions;
 import org.kernbench.eval.RunResult;
 import org.kernbench.eval.Runner;
 import org.kernbench.eval.ValueCheck;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Machines;
 import org.kernbench.tensor.DType;
 
 /** The benches that come with kernbench, and the registry that holds them. */
@@ -310,6 +314,32 @@ final class BenchTest {
       }
     }
     assertThat(topologies).containsExactlyInAnyOrder("ring_1d", "torus_2d", "mesh_2d_no_wrap");
+  }
+
+  @Test
+  void sweep_rowsNameTheMachineThatWasSimulated() {
+    RunOptions options = RunOptions.DEFAULT.withTopology("tiny").withMode(Mode.TIME);
+    RunResult result = run("ccl-latency-sweep", options);
+
+    Map<Object, Set<Object>> machines = new HashMap<>();
+    Map<Object, Set<Object>> grids = new HashMap<>();
+    for (Map<String, Object> row : result.rows()) {
+      Object topology = row.get("topology");
+      machines.computeIfAbsent(topology, t -> new HashSet<>()).add(row.get("point_machine"));
+      grids.computeIfAbsent(topology, t -> new HashSet<>()).add(row.get("sips"));
+    }
+    for (LatencySweepBench.Network network : LatencySweepBench.NETWORKS) {
+      Machine simulated = Machines.load("tiny", network.overrides());
+      assertThat(machines).containsEntry(network.name(), Set.of(simulated.hash()));
+    }
+    assertThat(grids)
+        .isEqualTo(
+            Map.of(
+                "ring_1d", Set.of("6x1"),
+                "torus_2d", Set.of("2x3"),
+                "mesh_2d_no_wrap", Set.of("2x3")));
+    assertThat(result.machine().orElseThrow().sips()).isEqualTo(6);
+    assertThat(result.params()).containsEntry("packages", 6);
   }
 
   @Test

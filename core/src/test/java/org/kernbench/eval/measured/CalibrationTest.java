@@ -107,6 +107,68 @@ final class CalibrationTest {
     assertThat(number(found.values().get(1)) / 17).isCloseTo(1, within(0.03));
   }
 
+  /** The rows are those of the machine, to the picosecond: no value that is not its own can win. */
+  @Test
+  void fit_nothingBetterThanTheMachine_keepsIt() {
+    List<MeasuredRow> small =
+        questions().stream().filter(q -> q.params().contains("k=64")).limit(4).toList();
+    MeasuredFile file = measured(small, List.of(), 0);
+
+    Calibration.Found found =
+        Calibration.fit(
+            file, "dgx-a100", simulator(), parameters(MATMUL + "=3..70 us"), 2, Optional.of(0.0));
+
+    assertThat(found.refusal()).isEmpty();
+    assertThat(found.values()).isEmpty();
+    assertThat(found.after()).isEqualTo(found.before());
+    assertThat(found.heldOutAfter()).isEqualTo(found.heldOutBefore());
+    assertThat(found.warnings())
+        .singleElement()
+        .asString()
+        .startsWith("nothing found fits the rows better than the machine as it is, which is kept:");
+    assertThat(CalibrationReport.yaml(found, "dgx-a100", List.of("pe.gemm.efficiency=0.5"), "9"))
+        .contains("# Warning: nothing found fits")
+        .endsWith(
+            """
+            extends: dgx-a100
+            pe:
+              gemm:
+                efficiency: 0.5  # given
+            """);
+  }
+
+  /** Between two rows the sum of magnitudes is flat, with a step that a small move does not see. */
+  @Test
+  void fit_flatAroundTheMiddle_looksFartherAway() {
+    MeasuredFile file =
+        new MeasuredFile("mine.csv", "0", List.of(kernel(64, 400_000), kernel(128, 450_000)));
+    RowSimulator simulator =
+        new RowSimulator(
+            Runner.of("test", Progress.SILENT),
+            BenchRegistry.standard()::find,
+            RunOptions.DEFAULT.withTopology("tiny"));
+
+    Calibration.Found found =
+        Calibration.fit(
+            file, "tiny", simulator, parameters("pe.gemm.clock=1..3 GHz"), 0, Optional.empty());
+
+    assertThat(found.after().meanLogRatio()).isLessThan(0.072);
+    assertThat(found.before().meanLogRatio()).isGreaterThan(0.077);
+  }
+
+  private static MeasuredRow kernel(int m, double ps) {
+    return new MeasuredRow(
+        "row",
+        "matmul-composite",
+        List.of("m=" + m, "k=64", "n=64"),
+        List.of(),
+        MeasuredRow.Metric.KERNEL,
+        ps,
+        1,
+        0,
+        "");
+  }
+
   @Test
   @Tag("slow")
   void fit_plantedTruthWithNoise_isFoundWithinThreePerCent() {
@@ -228,7 +290,7 @@ final class CalibrationTest {
 
   @Test
   void fit_manyKeysForFewRows_warns() {
-    MeasuredFile file = measured(questions().subList(0, 4), List.of(), 0);
+    MeasuredFile file = measured(questions().subList(0, 4), List.of(GELU + "=35 us"), 0);
 
     Calibration.Found found =
         Calibration.fit(
