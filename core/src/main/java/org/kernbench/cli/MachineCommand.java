@@ -151,22 +151,34 @@ final class MachineCommand implements Callable<Integer> {
               paramLabel = "FILE",
               description =
                   """
-                  Where to write it: PNG to a name that ends in .png, else SVG (default: SVG on \
-                  standard output).\
+                  Where to write it: a name that ends in .svg or .png (default: SVG on standard \
+                  output).\
                   """)
           @Nullable Path out) {
+    boolean png = out != null && isPng(out);
     String svg = MachineDiagram.svg(choice.load(), view);
     if (out == null) {
       terminal.out().print(svg);
       return 0;
     }
     WholeFile.checkWritable("--out", out);
-    if (out.toString().toLowerCase(Locale.ROOT).endsWith(".png")) {
+    if (png) {
       SvgPicture.writePng(out, svg);
     } else {
       WholeFile.write(out, svg);
     }
     terminal.out().println("wrote " + out);
     return 0;
+  }
+
+  /** Whether a file is to be PNG by its name, and not SVG; a name without an ending is SVG. */
+  private static boolean isPng(Path out) {
+    String name = String.valueOf(out.getFileName()).toLowerCase(Locale.ROOT);
+    if (name.contains(".") && !name.endsWith(".svg") && !name.endsWith(".png")) {
+      throw new UsageException(
+          "--out %s: a diagram is SVG or PNG; expected a name that ends in .svg or .png"
+              .formatted(out));
+    }
+    return name.endsWith(".png");
   }
 }

@@ -13,7 +13,7 @@ import picocli.CommandLine.Parameters;
 /** {@code kernbench report}: one HTML page about a run or a sweep. */
 @Command(
     name = "report",
-    customSynopsis = "kernbench report DIR [--out FILE]",
+    customSynopsis = "kernbench report DIR [--out FILE] [--quiet]",
     synopsisHeading = "Usage: ",
     descriptionHeading = "%n",
     description = {
@@ -43,6 +43,11 @@ final class ReportCommand implements Callable<Integer> {
   private @Nullable Path out;
 
   @Option(
+      names = {"-q", "--quiet"},
+      description = "Do not say what was written.")
+  private boolean quiet;
+
+  @Option(
       names = {"-h", "--help"},
       usageHelp = true,
       description = "Show this help.")
@@ -61,9 +66,11 @@ final class ReportCommand implements Callable<Integer> {
     Path folder = Path.of(directory);
     Path page = out != null ? out : folder.resolve("report.html");
     long bytes = Report.write(folder, page);
-    terminal
-        .out()
-        .println(String.format(Locale.ROOT, "wrote %s (%,d KiB)", page, (bytes + 1023) / 1024));
+    if (!quiet) {
+      terminal
+          .out()
+          .println(String.format(Locale.ROOT, "wrote %s (%,d KiB)", page, (bytes + 1023) / 1024));
+    }
     return 0;
   }
 }

@@ -108,7 +108,8 @@ public final class ConfigTree {
 
   /**
    * This tree with overrides such as {@code system.sips.count=8} applied in order. Positions show
-   * the file {@code --set}, the number of the override as line, and the column inside it.
+   * the file {@code --set}, the number of the override as line, and the column inside it. A value
+   * in brackets is a list: {@code pe.gemm.split_k=[1, 2]}.
    */
   public ConfigTree overridden(List<String> overrides, Problems problems) {
     return overridden(overrides, "--set", "system.sips.count=8", problems);
@@ -274,9 +275,24 @@ public final class ConfigTree {
     }
     String text = override.substring(equals + 1).trim();
     Position valueAt = new Position(start.file(), start.line(), equals + 2);
-    ConfigNode value = new ConfigNode.Scalar(text, valueAt);
+    ConfigNode value = value(text, valueAt);
     ConfigNode replaced = replaced(root, keys(path), 0, value, start);
     return new ConfigTree((ConfigNode.Section) replaced);
+  }
+
+  /** A scalar, or a list of them in brackets, as YAML has it. */
+  private static ConfigNode value(String text, Position at) {
+    if (!text.startsWith("[") || !text.endsWith("]") || text.length() == 1) {
+      return new ConfigNode.Scalar(text, at);
+    }
+    String inside = text.substring(1, text.length() - 1);
+    List<ConfigNode> items = new ArrayList<>();
+    if (!inside.isBlank()) {
+      for (String item : inside.split(",", -1)) {
+        items.add(new ConfigNode.Scalar(item.strip(), at));
+      }
+    }
+    return new ConfigNode.Sequence(items, at);
   }
 
   /**

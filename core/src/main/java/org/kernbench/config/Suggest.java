@@ -14,7 +14,7 @@ public final class Suggest {
    * The known name nearest to {@code word} by Damerau-Levenshtein distance (insert, delete,
    * replace, swap of neighbours), ignoring case and the difference of {@code -} and {@code _}; the
    * first of equals. Empty if even the nearest differs in more than a third of its letters (at
-   * least two, but of a word of two letters or fewer only one).
+   * least two, but of a word of three letters or fewer only one).
    */
   public static Optional<String> nearest(String word, Collection<String> known) {
     String wanted = fold(word);
@@ -23,7 +23,7 @@ public final class Suggest {
     for (String candidate : known) {
       int shorter = Math.min(word.length(), candidate.length());
       int longer = Math.max(word.length(), candidate.length());
-      int limit = shorter <= 2 ? 1 : Math.max(2, longer / 3);
+      int limit = shorter <= 3 ? 1 : Math.max(2, longer / 3);
       if (longer - shorter > limit || longer > LONGEST) {
         continue; // so much must at least be inserted; and nobody mistypes a page
       }

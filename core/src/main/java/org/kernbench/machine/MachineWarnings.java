@@ -163,10 +163,10 @@ final class MachineWarnings {
     found.add(tree.positionOf(place), place, message);
   }
 
-  /** How near to the user a number was written: in a base, in the file itself, with an override. */
+  /** How near to the user a number was written: in a preset, in another file, with an override. */
   private int written(String path) {
     String file = tree.positionOf(path).file();
-    return file.startsWith("--") ? 2 : file.equals(tree.positionOf("description").file()) ? 1 : 0;
+    return file.startsWith("--") ? 2 : Machines.isPresetFile(file) ? 0 : 1;
   }
 
   private static String bandwidth(double bytesPerSecond) {

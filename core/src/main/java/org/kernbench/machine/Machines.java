@@ -40,6 +40,10 @@ public final class Machines {
   /** In place of a preset or path: overrides say everything, as {@link Machine#configText} does. */
   public static final String BARE = "";
 
+  /** What every machine has. */
+  private static final List<String> PARTS =
+      List.of("system", "sip", "cube", "pe", "ipcq", "fabric");
+
   private Machines() {}
 
   /** Names of the presets, the default first, with one line on each. */
@@ -130,6 +134,7 @@ public final class Machines {
       }
       layers.add(tree.without(EXTENDS));
       if (!tree.has(EXTENDS)) {
+        checkComplete(tree, source.file(), problems);
         break;
       }
       Position at = tree.topLevelPosition(EXTENDS);
@@ -154,6 +159,22 @@ public final class Machines {
       result = result.overlaid(layers.get(i));
     }
     return result;
+  }
+
+  /** Refuses a file that extends nothing and leaves whole parts of a machine out. */
+  private static void checkComplete(ConfigTree tree, String file, Problems problems) {
+    List<String> lacking = PARTS.stream().filter(part -> !tree.has(part)).toList();
+    if (!lacking.isEmpty()) {
+      problems.add(
+          new Position(file, 1, 1),
+          EXTENDS,
+          """
+          missing; expected "extends: sip-2026", for example, and what differs: a file that extends \
+          nothing has every key of a machine, and this one has no %s\
+          """
+              .formatted(String.join(", ", lacking)));
+      problems.throwIfAny(); // what else is missing is of no interest
+    }
   }
 
   private static Source open(
@@ -194,6 +215,11 @@ public final class Machines {
   /** Joined with concat, because the + of strings costs 8 ms of a cold start. */
   private static String presetFile(String preset) {
     return "machines/".concat(preset).concat(".yaml");
+  }
+
+  /** Whether it is the name that positions have for the file of a preset. */
+  static boolean isPresetFile(String file) {
+    return PRESETS.stream().anyMatch(preset -> presetFile(preset).equals(file));
   }
 
   private static String presetText(String preset) {

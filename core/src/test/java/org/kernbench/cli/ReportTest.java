@@ -52,6 +52,25 @@ final class ReportTest {
   }
 
   @Test
+  void page_ofARunAndASweepInOneFolder_isRefused() throws IOException {
+    String folder = directory.resolve("both").toString();
+    Session sweep =
+        Session.of("sweep", "hello-send", "--vary", "set:ipcq.slots=4,8", "--out", folder);
+    assertThat(sweep.exitCode()).as(sweep.err()).isZero();
+    assertThat(Session.of("report", folder, "--quiet").out()).isEmpty();
+    String page = Files.readString(directory.resolve("both/report.html"));
+    assertThat(Session.of("run", "hello-send", "--out", folder).exitCode()).isZero();
+
+    Session report = Session.of("report", folder);
+
+    assertThat(report.exitCode()).isEqualTo(2);
+    assertThat(report.err())
+        .contains(
+            "both: holds a run (report.json) and a sweep (results.json), and a page shows one");
+    assertThat(Files.readString(directory.resolve("both/report.html"))).isEqualTo(page);
+  }
+
+  @Test
   void page_ofARun_holdsPathTracksAndLinks() throws Exception {
     Session run =
         Session.of(

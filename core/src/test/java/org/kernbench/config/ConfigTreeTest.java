@@ -254,6 +254,17 @@ class ConfigTreeTest {
     }
   }
 
+  @Test
+  void overridden_valueInBrackets_isAList() {
+    Problems found = new Problems();
+    ConfigTree tree = ConfigTree.parse("f.yaml", "a: x\n", found);
+
+    assertThat(overridden(tree, "a=[1, 2 GB/s,3]"))
+        .isEqualTo(Map.of("a", List.of("1", "2 GB/s", "3")));
+    assertThat(overridden(tree, "a=[]")).isEqualTo(Map.of("a", List.of()));
+    assertThat(overridden(tree, "a=[")).isEqualTo(Map.of("a", "["));
+  }
+
   private static Map<String, Object> overridden(ConfigTree tree, String change) {
     return tree.overridden(List.of(change), new Problems()).plain();
   }

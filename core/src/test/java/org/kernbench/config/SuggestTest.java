@@ -17,7 +17,7 @@ class SuggestTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"colour", "xylophone", "bandwidthlatencycount"})
+  @CsvSource({"colour", "xylophone", "bandwidthlatencycount", "www", "top"})
   void nearest_nothingAlike_isEmpty(String word) {
     assertThat(Suggest.nearest(word, KEYS)).isEmpty();
   }

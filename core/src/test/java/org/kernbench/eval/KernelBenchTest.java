@@ -163,6 +163,20 @@ final class KernelBenchTest {
     assertThat(result.metrics().get("cause")).isEqualTo("DMA-bound");
   }
 
+  @ParameterizedTest
+  @CsvSource({
+    "matmul-composite, '', contention, DMA-bound",
+    "attention-prefill, sequence=1024, compute, MATH-bound",
+    "matmul-composite, m=8 k=8 n=8, latency, fill-bound"
+  })
+  void cause_isThatOfTheLargestShareOfThePath(
+      String bench, String param, String largest, String cause) {
+    String[] params = param.isEmpty() ? new String[0] : param.split(" ");
+    RunResult result = run("tiny", bench, Mode.TIME, params);
+    assertThat(result.breakdown().getFirst().cause().text()).isEqualTo(largest);
+    assertThat(result.metrics()).containsEntry("cause", cause);
+  }
+
   /** The ring sends A around behind the products: only the first block and the last link show. */
   @Test
   void ring_behindProducts_takesLittleLongerThanTheProductsAlone() {

@@ -138,9 +138,13 @@ class BadMachineTest {
     ConfigException e =
         catchThrowableOfType(
             ConfigException.class, () -> Machines.parse("own", "description: mine\n", List.of()));
-    assertThat(e.problems())
-        .extracting(p -> p.path())
-        .containsExactly("system", "sip", "cube", "pe", "ipcq", "fabric");
+    assertThat(e.getMessage())
+        .isEqualTo(
+            """
+            own:1:1: extends: missing; expected "extends: sip-2026", for example, and what \
+            differs: a file that extends nothing has every key of a machine, and this one has no \
+            system, sip, cube, pe, ipcq, fabric\
+            """);
   }
 
   /** Every key of the default preset is needed: without any one of them the machine is refused. */
@@ -176,6 +180,17 @@ class BadMachineTest {
     Machine machine = Machines.load("sip-2026", List.of(override));
     assertThat(machine.warnings()).hasSize(1);
     assertThat(machine.warnings().get(0).toString()).startsWith("--set:1:").contains(message);
+  }
+
+  /** The file has no description of its own, which does not make it a preset. */
+  @Test
+  void warnings_ofAFileOverAPreset_nameTheLineOfTheFile(@TempDir Path dir) throws IOException {
+    Path file = dir.resolve("a.yaml");
+    Files.writeString(file, "extends: sip-2026\npe:\n  gemm:\n    clock: 9 GHz\n");
+    assertThat(Machines.load(file.toString(), List.of()).warnings())
+        .singleElement()
+        .asString()
+        .startsWith(file + ":4:12: pe.gemm.clock: ");
   }
 
   private static String resource(String name) throws IOException {

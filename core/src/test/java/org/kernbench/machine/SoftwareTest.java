@@ -61,14 +61,14 @@ final class SoftwareTest {
                 "pe.gemm.units=31",
                 "pe.gemm.macs=37",
                 "pe.gemm.tiles=64x32",
-                "pe.gemm.split_k=3",
+                "pe.gemm.split_k=[3, 4]",
                 "pe.gemm.l2_width=41 B",
                 "pe.gemm.efficiency=0.5")
             .pe()
             .gemm();
 
     assertThat(gemm.waves())
-        .contains(new WavesSpec(31, 37, List.of(new WavesSpec.Block(64, 32)), List.of(3), 41));
+        .contains(new WavesSpec(31, 37, List.of(new WavesSpec.Block(64, 32)), List.of(3, 4), 41));
     assertThat(gemm.peakFlops()).isEqualTo(2.0 * 31 * 37 * 2e9);
     assertThat(gemm.sustainedHz()).isEqualTo(1_000_000_000);
   }

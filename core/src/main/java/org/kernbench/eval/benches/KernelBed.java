@@ -34,7 +34,7 @@ import org.kernbench.torch.TorchOptions;
 
 /**
  * What benches of kernels share: tensors on any PE, one launch, values against a reference in f64
- * with the bound of the dtype, time against the roofline, and the engine that decides.
+ * with the bound of the dtype, time against the roofline, and what decides it.
  */
 final class KernelBed implements AutoCloseable {
   static final Param<DType> DTYPE =
@@ -55,8 +55,6 @@ final class KernelBed implements AutoCloseable {
     /** The first of every package of the machine. */
     PACKAGES
   }
-
-  private static final double BUSY = 0.7;
 
   final BenchContext context;
   final Machine machine;
@@ -315,8 +313,9 @@ final class KernelBed implements AutoCloseable {
         outcome.metric("array_utilisation", Numbers.rounded(work.flops / peak / seconds));
       }
       outcome.metric("gb_per_s_per_pe", Numbers.rounded(work.bytes / seconds / 1e9));
-      cause(outcome, log, launch);
+      busy(outcome, log, launch);
       outcome.explained(log, launch, machine.ipcq());
+      outcome.breakdown().ifPresent(path -> outcome.metric("cause", KernelCause.of(path)));
       outcome.kind(kind);
     }
     return outcome;
@@ -326,10 +325,8 @@ final class KernelBed implements AutoCloseable {
     return parts.stream().flatMapToDouble(java.util.Arrays::stream).toArray();
   }
 
-  /**
-   * Share of the time for which each kind of engine of the critical PE was busy, and the verdict.
-   */
-  private static void cause(Outcome outcome, OpLog log, Launch launch) {
+  /** Share of the time for which each kind of engine of the critical PE was busy. */
+  private static void busy(Outcome outcome, OpLog log, Launch launch) {
     int last = launch.criticalOp();
     if (!log.has(last) || !log.isComplete()) {
       return;
@@ -351,7 +348,6 @@ final class KernelBed implements AutoCloseable {
       busy.merge(kind, to - from, Long::sum);
       until.put(kind, to);
     }
-    Map<OpKind, Double> shares = new EnumMap<>(OpKind.class);
     for (Map.Entry<OpKind, Long> e : busy.entrySet()) {
       double share = (double) e.getValue() / Math.max(1, launch.criticalPs());
       String engine =
@@ -363,23 +359,6 @@ final class KernelBed implements AutoCloseable {
             case RECV -> "recv";
           };
       outcome.metric(engine + "_busy", Numbers.rounded(share));
-      shares.put(e.getKey(), share);
     }
-    outcome.metric("cause", verdict(shares));
-  }
-
-  /** Loads are under way early, also where they wait for nothing, so the array is asked first. */
-  private static String verdict(Map<OpKind, Double> shares) {
-    if (shares.getOrDefault(OpKind.GEMM, 0.0) >= BUSY) {
-      return "compute-bound";
-    }
-    if (shares.getOrDefault(OpKind.MATH, 0.0) >= BUSY) {
-      return "MATH-bound";
-    }
-    if (shares.getOrDefault(OpKind.LOAD, 0.0) >= BUSY) {
-      return "DMA-bound";
-    }
-    double messages = shares.getOrDefault(OpKind.SEND, 0.0) + shares.getOrDefault(OpKind.RECV, 0.0);
-    return messages >= BUSY ? "message-bound" : "fill-bound";
   }
 }

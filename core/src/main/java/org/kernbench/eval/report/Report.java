@@ -62,6 +62,14 @@ public final class Report {
                       ? ": holds neither " + RUN + " nor " + SWEEP
                       : Files.exists(directory) ? ": is a file" : ": no such directory"));
     }
+    if (!run.equals(NOTHING) && !sweep.equals(NOTHING)) {
+      throw new UsageException(
+          """
+          %s: holds a run (%s) and a sweep (%s), and a page shows one of them; expected a folder \
+          of one: write the other with --out to a folder of its own, or delete its file\
+          """
+              .formatted(directory, RUN, SWEEP));
+    }
     checkObject(directory.resolve(RUN), run);
     checkObject(directory.resolve(SWEEP), sweep);
     return new Page("report.html")

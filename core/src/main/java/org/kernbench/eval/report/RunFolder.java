@@ -11,10 +11,13 @@ import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.kernbench.config.UnreadableException;
 import org.kernbench.config.UsageException;
+import org.kernbench.config.UserFile;
 import org.kernbench.device.log.OpLog;
 import org.kernbench.eval.RunOptions;
 import org.kernbench.eval.RunResult;
+import org.kernbench.eval.output.JsonObject;
 import org.kernbench.eval.output.OutputException;
 import org.kernbench.eval.output.WholeFile;
 import org.kernbench.machine.Machine;
@@ -25,8 +28,10 @@ import org.kernbench.machine.Machine;
  * and then moved, so that a file that is there is whole and those of a folder are of one run.
  */
 public final class RunFolder {
+  private static final String RESULT = "result.json";
   private static final String RECORDING = "run.log";
   private static final String OPERATIONS = "oplog.csv";
+  private static final long LONGEST = 64L << 20;
 
   private final Path directory;
 
@@ -72,7 +77,7 @@ public final class RunFolder {
    */
   public void write(RunResult result, String bench, RunOptions options) {
     Map<String, WholeFile.Content> files = new LinkedHashMap<>();
-    files.put("result.json", text(out -> out.write(ResultJson.write(result))));
+    files.put(RESULT, text(out -> out.write(ResultJson.write(result))));
     files.put("report.json", text(out -> out.write(ReportData.of(result))));
     if (result.log().isPresent() && result.machine().isPresent()) {
       OpLog log = result.log().get();
@@ -114,10 +119,40 @@ public final class RunFolder {
   /**
    * Reads what a run left in its folder.
    *
-   * @throws UsageException if the folder holds no recording that this version reads
+   * @throws UsageException if the folder holds no recording that this version reads, and why
    */
   public static Recording read(String directory) {
-    return Recording.read(Path.of(directory).resolve(RECORDING));
+    Path folder = Path.of(directory);
+    if (!Files.exists(folder.resolve(RECORDING))) {
+      checkKept(folder);
+    }
+    return Recording.read(folder.resolve(RECORDING));
+  }
+
+  /** Refuses a run whose result says why no operations of it are kept. */
+  private static void checkKept(Path folder) {
+    Path file = folder.resolve(RESULT);
+    if (!Files.isRegularFile(file)) {
+      return;
+    }
+    Map<String, Object> result;
+    try {
+      result = JsonObject.read(UserFile.bytes(file, LONGEST, "a file of run --out")).scalars();
+    } catch (UnreadableException | UsageException e) {
+      return; // nothing that this program wrote: what is told is that the recording is missing
+    }
+    if ("values".equals(result.get("mode"))) {
+      throw new UsageException(
+          """
+          %s: the run was in mode values, which simulates no operations and no time to explain; \
+          run it again with --mode full or time\
+          """
+              .formatted(folder));
+    }
+    if (result.get("breakdown_note") instanceof String note && !note.isEmpty()) {
+      throw new UsageException(
+          "%s: the run has no critical path to explain: %s".formatted(folder, note));
+    }
   }
 
   /** Writes one file. */

@@ -177,7 +177,12 @@ public record Sweep(
         try {
           Params.read(bench, options(choice).params());
         } catch (UsageException e) {
-          problems.addAll(String.valueOf(e.getMessage()).lines().toList());
+          String option = "--param " + axes.get(a).name() + ":";
+          String.valueOf(e.getMessage())
+              .lines()
+              .map(line ->
+                  line.startsWith(option) ? "--vary" + line.substring("--param".length()) : line)
+              .forEach(problems::add);
         }
       }
     }

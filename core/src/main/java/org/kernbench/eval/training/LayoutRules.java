@@ -102,11 +102,17 @@ final class LayoutRules {
     }
     int most = divided.values().stream().reduce(0, LayoutRules::commonDivisor);
     if (!divided.isEmpty() && most % tp != 0) {
+      List<String> left = new ArrayList<>();
       List<String> each = new ArrayList<>();
-      divided.forEach((what, n) -> each.add(n + " " + what));
+      divided.forEach((what, n) -> {
+        each.add(n + " " + what);
+        if (n % tp != 0) {
+          left.add(n + " " + what);
+        }
+      });
       breaks(
-          "tp is %s; expected a divisor of %s, so that every rank has as many of %s",
-          tp, most, String.join(", ", each));
+          "tp is %s, which does not divide %s; expected a divisor of %s, so that every rank has as many of %s",
+          tp, String.join(", ", left), most, String.join(", ", each));
     }
   }
 
