@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Pattern;
@@ -91,7 +92,7 @@ public final class ConfigTree {
     String path = line.substring(0, Math.max(0, line.indexOf('=')));
     return IN_BRACKETS
         .matcher(path)
-        .replaceAll(m -> "[%06d]".formatted(Integer.parseInt(m.group(1))));
+        .replaceAll(m -> String.format(Locale.ROOT, "[%06d]", Integer.parseInt(m.group(1))));
   }
 
   /** Whether nothing is in it: the file is empty, or could not be read as keys and values. */
