@@ -1,7 +1,10 @@
 package org.kernbench.torch;
 
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import org.kernbench.device.memory.AddressMapping;
 import org.kernbench.device.simulator.Simulator;
 import org.kernbench.machine.Machine;
@@ -21,6 +24,7 @@ final class DeviceMemory implements TensorParts.Memory {
   private final HbmAllocator hbm;
   private final RangeAllocator virtual;
   private final TensorParts.Layouts layouts = new TensorParts.Layouts();
+  private final Map<Tensor.Purpose, Long> byPurpose = new EnumMap<>(Tensor.Purpose.class);
 
   /**
    * All memory of a machine, free.
@@ -28,6 +32,9 @@ final class DeviceMemory implements TensorParts.Memory {
    * @param shortage gives back what can be given back
    */
   DeviceMemory(Machine machine, Simulator simulator, Shortage shortage) {
+    for (Tensor.Purpose each : Tensor.Purpose.values()) {
+      byPurpose.put(each, 0L);
+    }
     this.machine = machine;
     this.simulator = simulator;
     this.shortage = shortage;
@@ -39,6 +46,16 @@ final class DeviceMemory implements TensorParts.Memory {
 
   MemoryUse use() {
     return new MemoryUse(hbm.mostUsed(), machine.hbm().sizeBytes(), hbm.byTensor());
+  }
+
+  /** Bytes that tensors hold with all copies, by what they are for. */
+  Map<Tensor.Purpose, Long> byPurpose() {
+    return Collections.unmodifiableMap(new EnumMap<>(byPurpose));
+  }
+
+  @Override
+  public void count(Tensor.Purpose purpose, long bytes) {
+    byPurpose.merge(purpose, bytes, Long::sum);
   }
 
   @Override

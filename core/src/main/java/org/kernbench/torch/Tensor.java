@@ -65,8 +65,24 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
   /** Launches that may have written to it. */
   private int written;
 
+  private Purpose purpose = Purpose.OTHER;
+
   /** Whose memory this is a part of; this tensor itself, unless it is a view. */
   private final Tensor owner;
+
+  /** What the memory of a tensor is for, in reports of memory. */
+  public enum Purpose {
+    /** Weights, and what belongs to a model like weights. */
+    PARAMETER,
+    /** Sums of gradients of parameters. */
+    GRADIENT,
+    /** Master copies and what else an optimizer keeps. */
+    OPTIMIZER,
+    /** Copies of operands, nearer to those who read them. */
+    COPY,
+    /** All else: inputs, activations and their gradients. */
+    OTHER
+  }
 
   private Tensor(TensorHost host, String name, DType dtype, Shape shape, TensorParts parts) {
     this(host, name, dtype, shape, parts, null);
@@ -90,8 +106,15 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
 
   static Tensor allocate(
       TensorHost host, String name, Shape shape, DType dtype, List<ShardSpec> specs) {
-    return new Tensor(
-        host, name, dtype, shape, TensorParts.allocate(host.memory(), name, shape, dtype, specs));
+    Tensor made =
+        new Tensor(
+            host,
+            name,
+            dtype,
+            shape,
+            TensorParts.allocate(host.memory(), name, shape, dtype, specs));
+    host.memory().count(made.purpose, made.parts.heldBytes());
+    return made;
   }
 
   // ---- what it is ----
@@ -270,7 +293,24 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
   }
 
   void giveBack() {
+    host.memory().count(purpose, -parts.heldBytes());
     parts.giveBack(host.memory());
+  }
+
+  /**
+   * Says what its memory is for, for {@link Torch#memoryByPurpose}; of a view, that of which it is
+   * a part. Changes nothing else.
+   *
+   * @return this tensor
+   */
+  public Tensor heldAs(Purpose given) {
+    if (!owner.closed) {
+      long bytes = owner.parts.heldBytes();
+      host.memory().count(owner.purpose, -bytes);
+      host.memory().count(given, bytes);
+      owner.purpose = given;
+    }
+    return this;
   }
 
   void usedBy(Launch launch) {

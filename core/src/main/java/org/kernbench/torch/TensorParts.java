@@ -60,6 +60,9 @@ final class TensorParts {
     void allocate(String name, VirtualAddress at, long bytes, List<ShardSpec> copies);
 
     void free(VirtualAddress at, long bytes);
+
+    /** Counts bytes that a tensor takes, or gives back if they are below 0. */
+    void count(Tensor.Purpose purpose, long bytes);
   }
 
   /** Which elements a part has. */
@@ -307,6 +310,11 @@ final class TensorParts {
 
   VirtualAddress address() {
     return address;
+  }
+
+  /** Bytes of all parts with all their copies. */
+  long heldBytes() {
+    return layout.spans.stream().mapToLong(span -> span.bytes * span.copies.size()).sum();
   }
 
   /** Of all copies, in structural order. */

@@ -403,6 +403,14 @@ public final class Torch implements AutoCloseable {
     return session.memory().use();
   }
 
+  /**
+   * Bytes of HBM that tensors hold now, with all copies, by what they are for ({@link
+   * Tensor#heldAs}); every purpose is there. What aligns blocks is not counted.
+   */
+  public Map<Tensor.Purpose, Long> memoryByPurpose() {
+    return session.memory().byPurpose();
+  }
+
   /** The moving machine, for time, op log and counts. */
   public Simulator simulator() {
     return session.simulator();

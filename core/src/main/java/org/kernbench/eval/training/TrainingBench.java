@@ -579,7 +579,7 @@ public final class TrainingBench implements Bench {
       outcome.metric("skipped", program.isSkipped());
     }
     program.experts().report(outcome);
-    program.memory().ifPresent(use -> outcome.metric("memory", MemoryText.of(use)));
+    program.memory().ifPresent(use -> outcome.metric("memory", use.line()));
     rows.of(torch, costs, program.work()).forEach(outcome::row);
     program.pipeline().report(outcome);
     IpcqSpec queues =

@@ -34,7 +34,6 @@ import org.kernbench.tensor.Shape;
 import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.Worker;
-import org.kernbench.torch.placement.MemoryUse;
 
 /**
  * The program of every rank of a {@link TrainingBench}, and what the ranks have at its end. Nothing
@@ -80,19 +79,19 @@ final class TrainingProgram {
   /** What the first rank launched, and what the memory held at the end of its step. */
   private final Map<String, WorkCount> work = new LinkedHashMap<>();
 
-  private Optional<MemoryUse> memory = Optional.empty();
+  private Optional<MemoryText> memory = Optional.empty();
 
   private void note(Worker w, Graph graph, Map<String, WorkCount> more) {
     if (w.rank() == 0) {
       graph.compute().work().forEach((name, one) -> work.merge(name, one, WorkCount::plus));
       more.forEach((name, one) -> work.merge(name, one, WorkCount::plus));
-      memory = Optional.of(w.torch().memory());
+      memory = Optional.of(MemoryText.of(w.torch()));
     }
   }
 
   /** Notes what the memory holds; of ranks that end one after another the last one's counts. */
   void noteMemory(Worker w) {
-    memory = Optional.of(w.torch().memory());
+    memory = Optional.of(MemoryText.of(w.torch()));
   }
 
   /** What the first rank launched, by name. */
@@ -101,7 +100,7 @@ final class TrainingProgram {
   }
 
   /** What the memory held when the first rank was done with its step. */
-  Optional<MemoryUse> memory() {
+  Optional<MemoryText> memory() {
     return memory;
   }
 

@@ -83,7 +83,7 @@ public final class Parameter extends Variable {
 
   private Parameter(
       String name, Tensor value, Sharding sharding, @Nullable Parameter whole, boolean isBuffer) {
-    super(value, value.shape(), true);
+    super(value.heldAs(Tensor.Purpose.PARAMETER), value.shape(), true);
     this.name = name;
     this.sharding = sharding;
     this.whole = whole;
@@ -166,7 +166,7 @@ public final class Parameter extends Variable {
   }
 
   void setMainGrad(Tensor sum) {
-    mainGrad = sum;
+    mainGrad = sum.heldAs(Tensor.Purpose.GRADIENT);
   }
 
   /**
@@ -184,7 +184,7 @@ public final class Parameter extends Variable {
         gradHome != null
             ? gradHome.get()
             : Compute.parameter(torch, name + ".grad", shape(), gradType());
-    mainGrad = start;
+    setMainGrad(start);
     return start;
   }
 

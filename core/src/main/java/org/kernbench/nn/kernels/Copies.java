@@ -51,7 +51,11 @@ final class Copies implements Dependent, AutoCloseable {
             : List.of(second, first, new Layout.Rows(2));
     int[] dims = shape.toArray();
     dims[0] = Math.multiplyExact(dims[0], count);
-    this.all = compute.torch().empty(Shape.of(dims), dtype, new Layout(mesh, parts), name);
+    this.all =
+        compute
+            .torch()
+            .empty(Shape.of(dims), dtype, new Layout(mesh, parts), name)
+            .heldAs(Tensor.Purpose.COPY);
     this.each = new ArrayList<>();
     this.runs = new ArrayList<>();
     for (int i = 0; i < count; i++) {

@@ -87,7 +87,10 @@ final class Bucket {
       p.keepGradIn(() -> kept == null ? gradient(at) : kept);
     }
     this.ownGrads =
-        isDivided() ? Compute.spread(torch, OWN + GRADIENTS + index, part(), gradType()) : null;
+        isDivided()
+            ? Compute.spread(torch, OWN + GRADIENTS + index, part(), gradType())
+                .heldAs(Tensor.Purpose.GRADIENT)
+            : null;
     this.ownValues = isDivided() ? divideValues() : null;
     divisions.forEach(this::cut);
   }
@@ -144,7 +147,7 @@ final class Bucket {
             ? Compute.parameter(torch, GRADIENTS + index, only, gradType())
             : Compute.spread(torch, GRADIENTS + index, whole(), gradType());
     // what fills the last part up is summed as well, so there must be something
-    grads = home.fillInPlace(0);
+    grads = home.heldAs(Tensor.Purpose.GRADIENT).fillInPlace(0);
   }
 
   private Tensor gradient(int member) {
@@ -158,7 +161,9 @@ final class Bucket {
       while (freed.size() > 1) {
         torch.await(freed.removeFirst());
       }
-      Tensor all = Compute.spread(torch, GRADIENTS + index, whole(), gradType());
+      Tensor all =
+          Compute.spread(torch, GRADIENTS + index, whole(), gradType())
+              .heldAs(Tensor.Purpose.GRADIENT);
       int rest = Math.toIntExact(whole().elements() - elements);
       if (rest > 0) {
         compute.zero("fill", all.view(elements, Shape.of(rest), all.name()));
@@ -241,7 +246,7 @@ final class Bucket {
   // ---- values ----
 
   private Tensor divideValues() {
-    Tensor all = Compute.spread(torch, PARAMETERS + index, whole(), type()).fillInPlace(0);
+    Tensor all = values().fillInPlace(0);
     for (int i = 0; i < starts.length; i++) {
       Parameter p = members.get(i);
       Tensor before = p.value();
@@ -256,9 +261,18 @@ final class Bucket {
       values = all;
       return own;
     }
-    Tensor kept = Compute.spread(torch, own.name(), part(), type()).copyInPlace(own);
+    Tensor kept =
+        Compute.spread(torch, own.name(), part(), type())
+            .heldAs(Tensor.Purpose.PARAMETER)
+            .copyInPlace(own);
     all.close();
     return kept;
+  }
+
+  /** Memory for the values of all members. */
+  private Tensor values() {
+    return Compute.spread(torch, PARAMETERS + index, whole(), type())
+        .heldAs(Tensor.Purpose.PARAMETER);
   }
 
   private DType type() {
@@ -303,7 +317,7 @@ final class Bucket {
   /** Has values whole that are divided, or does nothing if they are there. */
   void gather() {
     if (values == null) {
-      values = Compute.spread(torch, PARAMETERS + index, whole(), type());
+      values = values();
       join(values);
     }
   }

@@ -58,6 +58,10 @@ public abstract sealed class Optimizer implements AutoCloseable permits Sgd, Ada
    * compute, while its value may be a part of a whole that has few of them.
    */
   private static Tensor like(Torch torch, Parameter p, String name, DType type) {
+    return lying(torch, p, name, type).heldAs(Tensor.Purpose.OPTIMIZER);
+  }
+
+  private static Tensor lying(Torch torch, Parameter p, String name, DType type) {
     if (p.whole().isEmpty()) {
       return Compute.parameter(torch, p.name() + name, p.shape(), type);
     }

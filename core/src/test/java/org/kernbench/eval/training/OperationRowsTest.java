@@ -73,10 +73,16 @@ final class OperationRowsTest {
       }
       assertThat(torch.memory().byTensor()).containsExactly(Map.entry(a.name(), 4L << 20));
       assertThat(torch.memory().mostBytes()).isEqualTo(6L << 20);
-      assertThat(MemoryText.of(torch.memory()))
+      assertThat(MemoryText.of(torch).line()).endsWith(", copies 0 B, activations 4 MiB");
+      Tensor view = a.view(7, Shape.of(9), "part").heldAs(Tensor.Purpose.PARAMETER);
+      assertThat(MemoryText.of(torch).line())
           .isEqualTo(
               "6 MiB of 6 GiB at most on a PE; at the end weights 4 MiB, gradients 0 B, optimizer"
                   + " 0 B, copies 0 B, activations 0 B");
+      a.close();
+      torch.synchronize();
+      view.heldAs(Tensor.Purpose.COPY);
+      assertThat(torch.memoryByPurpose().values()).containsOnly(0L);
     }
   }
 }
