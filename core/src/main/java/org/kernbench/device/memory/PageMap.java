@@ -207,11 +207,22 @@ public final class PageMap {
     return range;
   }
 
-  public Range unmap(VirtualAddress at) {
+  /**
+   * The range that begins at an address.
+   *
+   * @throws IllegalArgumentException if none does
+   */
+  public Range startingAt(VirtualAddress at) {
     Range range = rangeBefore(at.value());
     if (range == null || range.start != at.value()) {
       throw new IllegalArgumentException("nothing is mapped from " + at + " on");
     }
+    return range;
+  }
+
+  /** Removes the range that begins at an address. */
+  public Range unmap(VirtualAddress at) {
+    Range range = startingAt(at);
     ranges.remove(range);
     range.mapped = false;
     return range;

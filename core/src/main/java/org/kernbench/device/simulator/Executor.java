@@ -27,8 +27,11 @@ interface Executor {
   /** The host has mapped memory. */
   void mapped(PageMap.Range range);
 
-  /** The host has unmapped memory. */
-  void unmapped(PageMap.Range range);
+  /**
+   * The host is about to unmap memory. It is still there: a launch that has ended by what came of
+   * another may have to be simulated after all, and reads it then.
+   */
+  void unmaps(PageMap.Range range);
 
   MmuCounts mmuCounts();
 

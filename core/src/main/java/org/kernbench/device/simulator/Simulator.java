@@ -125,9 +125,8 @@ public final class Simulator implements AutoCloseable {
    * @return what was mapped
    */
   public AddressMapping unmap(VirtualAddress at) {
-    PageMap.Range range = map.unmap(at);
-    executor.unmapped(range);
-    return range.mapping();
+    executor.unmaps(map.startingAt(at));
+    return map.unmap(at).mapping();
   }
 
   /**

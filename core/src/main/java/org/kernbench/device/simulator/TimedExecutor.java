@@ -203,7 +203,7 @@ final class TimedExecutor
   }
 
   @Override
-  public void unmapped(PageMap.Range range) {
+  public void unmaps(PageMap.Range range) {
     range
         .translatedAt()
         .forEach(i -> {

@@ -328,7 +328,7 @@ final class ValuesExecutor implements Executor {
   public void mapped(PageMap.Range range) {}
 
   @Override
-  public void unmapped(PageMap.Range range) {}
+  public void unmaps(PageMap.Range range) {}
 
   @Override
   public MmuCounts mmuCounts() {

@@ -88,6 +88,15 @@ final class LaunchMemoTest {
     compareLayers("at_miss", 1291, new HashMap<>());
   }
 
+  /**
+   * Memory is given back whose last launch ended by what came of another, beside one that has not
+   * ended yet: both are simulated after all, the first with the memory that it had.
+   */
+  @Test
+  void rows_whereMemoryOfAnEndedLaunchIsUnmapped_areThoseOfEachSimulated() {
+    compare("at_miss", 11029, new HashMap<>());
+  }
+
   /** Twenty thousand of each sort, five hundred at a time: a test has five minutes. */
   @Tag("slow")
   @ParameterizedTest
