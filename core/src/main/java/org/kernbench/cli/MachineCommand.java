@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
+import org.kernbench.cli.text.ResultText;
 import org.kernbench.config.Problem;
 import org.kernbench.config.UsageException;
 import org.kernbench.eval.figures.SvgPicture;
@@ -13,6 +14,7 @@ import org.kernbench.eval.output.WholeFile;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.machine.report.MachineDiagram;
+import org.kernbench.machine.report.MachineDifference;
 import org.kernbench.machine.report.MachineReport;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -24,10 +26,10 @@ import picocli.CommandLine.Spec;
 /** {@code kernbench machine}: looks at machines without running anything. */
 @Command(
     name = "machine",
-    customSynopsis = "kernbench machine show|validate|diagram [FILE|PRESET] [OPTIONS]",
+    customSynopsis = "kernbench machine show|validate|diagram|diff [FILE|PRESET] [OPTIONS]",
     synopsisHeading = "Usage: ",
     descriptionHeading = "%n",
-    description = "Shows, checks or draws a machine.",
+    description = "Shows, checks, draws or compares machines.",
     optionListHeading = "%n",
     commandListHeading = "%nCommands%n")
 final class MachineCommand implements Callable<Integer> {
@@ -49,7 +51,9 @@ final class MachineCommand implements Callable<Integer> {
   public Integer call() {
     throw new CommandLine.ParameterException(
         spec.commandLine(),
-        "missing command; expected machine show, machine validate or machine diagram");
+        """
+        missing command; expected machine show, machine validate, machine diagram or machine diff\
+        """);
   }
 
   /** Which machine. */
@@ -180,5 +184,56 @@ final class MachineCommand implements Callable<Integer> {
               .formatted(out));
     }
     return name.endsWith(".png");
+  }
+
+  @Command(
+      name = "diff",
+      synopsisHeading = "Usage: ",
+      descriptionHeading = "%n",
+      optionListHeading = "%n",
+      parameterListHeading = "%n",
+      description = "Lists the values in which two machines differ, whoever says them.")
+  int diff(
+      @Parameters(
+              index = "0",
+              paramLabel = "FILE|PRESET",
+              completionCandidates = Words.Presets.class,
+              description = "One machine.")
+          String first,
+      @Parameters(
+              index = "1",
+              paramLabel = "FILE|PRESET",
+              completionCandidates = Words.Presets.class,
+              description = "The other.")
+          String second,
+      @Option(
+              names = "--set",
+              paramLabel = "path=value",
+              description = "Changes one value of the other; may be repeated.")
+          @Nullable List<String> overrides,
+      @Option(
+              names = {"-h", "--help"},
+              usageHelp = true,
+              description = "Show this help.")
+          boolean asked) {
+    Machine a = Machines.load(first, List.of());
+    Machine b = Machines.load(second, overrides == null ? List.of() : overrides);
+    List<List<String>> table = new ArrayList<>();
+    table.add(List.of("A", a.name(), "configuration " + a.hash()));
+    table.add(List.of("B", b.name(), "configuration " + b.hash()));
+    StringBuilder out = new StringBuilder();
+    ResultText.table(out, table, 0);
+    List<MachineDifference.Row> rows = MachineDifference.of(a, b);
+    out.append('\n');
+    if (rows.isEmpty()) {
+      out.append("no value differs\n");
+    } else {
+      List<List<String>> values = new ArrayList<>();
+      values.add(List.of("value", "A", "B"));
+      rows.forEach(row -> values.add(List.of(row.path(), row.first(), row.second())));
+      ResultText.table(out, values, 0);
+    }
+    terminal.out().print(out);
+    return 0;
   }
 }
