@@ -175,9 +175,10 @@ public final class StepCheck {
     double margin = most(expected) <= NOISE * noise ? MARGIN_OF_NOISE : MARGIN;
     double factor = rounding.growth * margin * unit / rounding.shadowUnit;
     double floor = rounding.growth * unit;
+    double least = rounding.growth * rounding.smallest; // what the type cannot tell from zero
     return new Allowed(
-        factor * mean(rounded) + floor * mean(expected),
-        factor * most(rounded) + MARGIN * floor * most(expected));
+        factor * mean(rounded) + floor * mean(expected) + least,
+        factor * most(rounded) + MARGIN * (floor * most(expected) + least));
   }
 
   /** NaN if an element is not finite: a shadow that overflows allows nothing. */

@@ -90,6 +90,32 @@ final class StepCheckTest {
     assertThat(wrongInNoise(4, 10)).as("ten times its noise is a value").isPositive();
   }
 
+  /**
+   * A gradient that is zero, exactly so in the shadow, is one of the numbers next to zero in the
+   * run: that is what f16 rounds there, and is nothing in a type that reaches farther down.
+   */
+  @Test
+  void zero_mayBeWhatTheTypeCannotTellFromIt() {
+    double next = DType.F16.minPositive();
+    assertThat(wrongBesideZero(next, DType.F16)).isZero();
+    assertThat(wrongBesideZero(4 * next, DType.F16)).isEqualTo(N);
+    assertThat(wrongBesideZero(next, DType.BF16)).isEqualTo(N);
+    assertThat(wrongBesideZero(next, DType.F32)).isEqualTo(N);
+  }
+
+  private static long wrongBesideZero(double value, DType type) {
+    double[] subject = new double[N];
+    Arrays.fill(subject, value);
+    return StepCheck.of(
+            record(Kind.GRADIENT, subject),
+            record(Kind.GRADIENT, new double[N]),
+            record(Kind.GRADIENT, new double[N]),
+            Rounding.of(type),
+            Optional.empty())
+        .getFirst()
+        .wrong();
+  }
+
   /** The shadow of f32 in bf16, taken as it is: no more, and not a share of it. */
   @Test
   void shadowInACoarserType_isTakenAsItIs() {
