@@ -154,8 +154,11 @@ final class CclConfigTest {
     assertThatThrownBy(() -> CollectiveLibrary.open(TORUS, config))
         .isInstanceOf(ConfigException.class)
         .hasMessage(
-            "--ccl-set:2:28: algorithms.ring.world_size: got 7 ranks of level sip; machine sip-2026"
-                + " has 6 of those: use at most 6");
+            """
+            --ccl-set:2:28: algorithms.ring.world_size: got 7 ranks of level sip; machine \
+            sip-2026 has 6 of those; expected at most that, or another rank_level: cube (96) or \
+            pe (768)\
+            """);
   }
 
   @ParameterizedTest
