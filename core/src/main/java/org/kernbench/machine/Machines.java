@@ -37,8 +37,11 @@ public final class Machines {
           "model-cubes");
   private static final String EXTENDS = "extends";
 
-  /** In place of a preset or path: overrides say everything, as {@link Machine#configText} does. */
-  public static final String BARE = "";
+  /**
+   * In place of a preset or path: overrides say everything, as {@link Machine#configText} does. No
+   * file can have this name.
+   */
+  public static final String BARE = "\0";
 
   /** What every machine has. */
   private static final List<String> PARTS =
