@@ -187,4 +187,19 @@ final class LossScalerTest {
           }
         });
   }
+
+  /** Three good steps in a row double the scale, however often; a bad one begins the row anew. */
+  @Test
+  void scale_growsAfterEachRowOfGoodSteps_andHalvesDownToTheLeast() {
+    LossScaler scaler = new LossScaler(new LossScaler.Settings(8, 2, 0.5, 3, 4));
+    List<Double> scales = new ArrayList<>();
+    for (char step : "gggggggbggbbbggg".toCharArray()) {
+      scaler.update(step == 'g');
+      scales.add(scaler.scale());
+    }
+    assertThat(scales)
+        .containsExactly(
+            8.0, 8.0, 16.0, 16.0, 16.0, 32.0, 32.0, 16.0, 16.0, 16.0, 8.0, 4.0, 4.0, 4.0, 4.0, 8.0);
+    assertThat(scaler.skipped()).isEqualTo(4);
+  }
 }
