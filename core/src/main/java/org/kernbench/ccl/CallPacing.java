@@ -27,7 +27,6 @@ public final class CallPacing {
   /** In {@code ccl.yaml}: no protocol, whatever the machine says. */
   public static final String NONE = "none";
 
-  private final Machine machine;
   private final ProtocolsSpec spec;
   private final int protocol;
   private final ProtocolTime.Wire wire;
@@ -35,7 +34,6 @@ public final class CallPacing {
   private final double expectedPs;
 
   private CallPacing(Machine machine, ProtocolsSpec spec, int protocol, Question question) {
-    this.machine = machine;
     this.spec = spec;
     this.protocol = protocol;
     this.wire = question.wire;
@@ -160,7 +158,7 @@ public final class CallPacing {
   }
 
   private long ps(ProtocolTime time) {
-    return time.on(machine).orElseThrow();
+    return time.ps(spec, psPerByte);
   }
 
   private void let(Tl tl, ProtocolTime time) {

@@ -50,6 +50,9 @@ public final class Auto implements CollectiveAlgorithm {
   /** Up to this size also algorithms that forecast nothing, which may take long to simulate. */
   private static final long WHOLE_BYTES = 64 << 10;
 
+  private static final String TOO_LARGE =
+      "not simulated: no closed form, and more than " + (WHOLE_BYTES >> 10) + " KiB";
+
   /**
    * What is simulated for one choice, in bytes of all ranks' vectors; and what a message counts.
    */
@@ -310,7 +313,7 @@ public final class Auto implements CollectiveAlgorithm {
         if (ps.isPresent() || bytes(call) <= WHOLE_BYTES) {
           entrants.add(new Entrant(name, schedule, ps.orElse(0)));
         } else {
-          trials.left(name, ps, "not simulated: no closed form, and more than 64 KiB");
+          trials.left(name, ps, TOO_LARGE);
         }
       });
       entrants.sort(Comparator.comparingLong(Entrant::formulaPs));

@@ -47,9 +47,17 @@ public record ProtocolTime(int protocol, boolean begins, boolean steps, long byt
         .software()
         .collective()
         .filter(spec -> protocol < spec.protocols().size())
-        .map(spec ->
-            (begins ? spec.protocols().get(protocol).basePs() : 0)
-                + (steps ? wire.stepPs(spec, protocol) : 0)
-                + Math.round(bytes * (1e12 / wire.bytesPerSecond(machine, spec, protocol))));
+        .map(spec -> ps(spec, 1e12 / wire.bytesPerSecond(machine, spec, protocol)));
+  }
+
+  /**
+   * On a machine of which the rate is known, picoseconds.
+   *
+   * @param psPerByte of {@link Wire#bytesPerSecond}
+   */
+  public long ps(ProtocolsSpec spec, double psPerByte) {
+    return (begins ? spec.protocols().get(protocol).basePs() : 0)
+        + (steps ? wire.stepPs(spec, protocol) : 0)
+        + Math.round(bytes * psPerByte);
   }
 }

@@ -187,50 +187,49 @@ final class DrawnLayoutsTest {
   }
 
   private static Map<String, Object> block(String spread) {
-    RunOptions options =
-        RunOptions.DEFAULT
-            .withMode(Mode.TIME)
-            .withParams(
-                List.of(
-                    "model=gpt2-small",
-                    "tokens=64",
-                    "batch=1",
-                    "tp=2",
-                    "rank_level=sip",
-                    "spread=" + spread));
-    Bench block = BenchRegistry.standard().find("transformer-block");
-    return Runner.of("test", Progress.SILENT).run(block, options).metrics();
+    return result(
+            "transformer-block",
+            Mode.TIME,
+            List.of(
+                "model=gpt2-small",
+                "tokens=64",
+                "batch=1",
+                "tp=2",
+                "rank_level=sip",
+                "spread=" + spread))
+        .metrics();
+  }
+
+  private static RunResult result(String bench, Mode mode, List<String> params) {
+    return Runner.of("test", Progress.SILENT)
+        .run(
+            BenchRegistry.standard().find(bench),
+            RunOptions.DEFAULT.withMode(mode).withParams(params));
   }
 
   /** Values of a head narrower than its keys, round a ring, in a type that sums in a wider one. */
   @ParameterizedTest
   @ValueSource(strings = {"ring", "all-gather", "ulysses"})
   void narrowValues_inAnyExchange_haveTheValuesOfOneRank(String context) {
-    RunOptions options =
-        RunOptions.DEFAULT.withParams(
-            List.of("model=tiny-deepseek", "tp=1", "cp=2", "sp=off", "context=" + context));
-    Bench block = BenchRegistry.standard().find("transformer-block");
-    assertThat(Runner.of("test", Progress.SILENT).run(block, options).isOk()).isTrue();
+    List<String> params =
+        List.of("model=tiny-deepseek", "tp=1", "cp=2", "sp=off", "context=" + context);
+    assertThat(result("transformer-block", Mode.FULL, params).isOk()).isTrue();
   }
 
   /** Gradients of a rank's piece are one row, longer than the TCM of its only PE. */
   @ParameterizedTest
   @ValueSource(strings = {"1", "2", "3"})
   void dividedGradients_onOnePe_areScaledInBlocks(String zero) {
-    RunOptions options =
-        RunOptions.DEFAULT
-            .withMode(Mode.TIME)
-            .withParams(
-                List.of(
-                    "model=gpt2-small",
-                    "layers=1",
-                    "tokens=16",
-                    "vocabulary=64",
-                    "tp=1",
-                    "sp=off",
-                    "dp=2",
-                    "zero=" + zero));
-    Bench step = BenchRegistry.standard().find("train-step");
-    assertThat(Runner.of("test", Progress.SILENT).run(step, options).isOk()).isTrue();
+    List<String> params =
+        List.of(
+            "model=gpt2-small",
+            "layers=1",
+            "tokens=16",
+            "vocabulary=64",
+            "tp=1",
+            "sp=off",
+            "dp=2",
+            "zero=" + zero);
+    assertThat(result("train-step", Mode.TIME, params).isOk()).isTrue();
   }
 }
