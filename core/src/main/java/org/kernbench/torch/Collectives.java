@@ -34,7 +34,7 @@ final class Collectives {
 
   /** Opens queues ahead of their first use. */
   void install(QueuePlan plan) {
-    queues.of(plan, 1, session::synchronize);
+    queues.of(plan, session::synchronize);
   }
 
   /** Removes the queues of collectives that are not under way. */
@@ -58,7 +58,7 @@ final class Collectives {
       List<Tensor> tensors,
       String result) {
     QueuePlan plan = queues.union(plans.stream().map(p -> p.plan().queues()).toList());
-    QueueSet set = queues.of(plan, plans.size(), session::synchronize);
+    QueueSet set = queues.of(plan, session::synchronize);
     List<Pe> pes = plans.getFirst().pes();
     Kernel kernel = plans.getFirst().plan().kernel();
     if (plans.size() > 1) {

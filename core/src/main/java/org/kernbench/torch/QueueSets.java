@@ -18,10 +18,9 @@ import org.kernbench.machine.spec.IpcqSpec;
 
 /**
  * The message queues of collectives that are installed. Equal plans share a set: collectives on one
- * PE run one after the other, and each takes all messages that it sends. When the slots do not fit
- * the TCM, the set that was not used for the longest time makes room. Collectives of many lanes
- * come in many unions of lanes, each a set: once there is one, all leave half of every TCM to
- * kernels, which run beside them.
+ * PE run one after the other, and each takes all messages that it sends. Kernels run beside them
+ * and are planned for half of every TCM; when slots do not fit the other half, the set that was not
+ * used for the longest time makes room.
  */
 final class QueueSets {
   /** Plans that are known without comparing them. */
@@ -31,9 +30,6 @@ final class QueueSets {
   private final Map<QueuePlan, QueueSet> installed = new LinkedHashMap<>(16, 0.75f, true);
   private final Map<QueuePlan, QueuePlan> known = new IdentityHashMap<>();
   private final Map<List<QueuePlan>, QueuePlan> unions = new HashMap<>();
-
-  /** Whether a collective had several lanes. */
-  private boolean hasUnions;
 
   /** What all sets take of the TCM of each PE. */
   private final Map<Pe, Long> slotBytes = new HashMap<>();
@@ -50,17 +46,13 @@ final class QueueSets {
   /**
    * The queues of a plan.
    *
-   * @param lanes of which it is the union
    * @param wait lets launches end that hold others, if there are any
    */
-  QueueSet of(QueuePlan plan, int lanes, Runnable wait) {
+  QueueSet of(QueuePlan plan, Runnable wait) {
     QueuePlan same = known.get(plan);
     QueueSet set = installed.get(same == null ? plan : same);
     if (set == null) {
-      hasUnions |= lanes > 1;
-      if (hasUnions) {
-        leaveHalf(plan, wait);
-      }
+      leaveHalf(plan, wait);
       set = install(plan, wait);
       count(plan, 1);
       installed.put(plan, set);

@@ -12,13 +12,15 @@ import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.torch.collective.CollectiveRun;
 
-/** Queues stay installed for the next collective that is alike, as long as they fit the TCM. */
+/**
+ * Queues stay installed for the next collective that is alike, as long as they fit half of the TCM.
+ */
 final class QueueSetsTest {
   private static final int RANKS = 6;
 
   /**
-   * Slots of 288 KiB each way round a ring of two, so 576 KiB: three sets fit the 2 MiB of a TCM,
-   * four do not.
+   * Slots of 160 KiB each way round a ring of two, so 320 KiB: three sets fit the half of a TCM of
+   * 2 MiB that kernels leave, four do not.
    */
   private static Torch torch() {
     return Rooms.open(
@@ -26,7 +28,7 @@ final class QueueSetsTest {
             "ring",
             List.of(
                 "system.sips.count=" + RANKS,
-                "ipcq.slots=18",
+                "ipcq.slots=10",
                 "ipcq.slot_size=16 KiB",
                 "ipcq.directions=2",
                 "pe.tcm.size=2 MiB")),
@@ -65,9 +67,9 @@ final class QueueSetsTest {
     assertThat(sets.get(3)).isNotSameAs(sets.get(0)).isNotSameAs(sets.get(1));
   }
 
-  /** 1, 2 and 3 fill the TCM; 1 is used again, so 4 takes the place of 2, and then 2 that of 3. */
+  /** 1, 2 and 3 fill the half; 1 is used again, so 4 takes the place of 2, and then 2 that of 3. */
   @Test
-  void fullTcm_theSetThatWasNotUsedForTheLongestTimeMakesRoom() {
+  void fullHalf_theSetThatWasNotUsedForTheLongestTimeMakesRoom() {
     List<QueueSet> sets = sets(1, 2, 3, 1, 4, 1, 2, 4, 3);
 
     assertThat(sets.get(3)).isSameAs(sets.get(0));
