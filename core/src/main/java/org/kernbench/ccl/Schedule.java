@@ -69,6 +69,12 @@ public interface Schedule {
     return List.of();
   }
 
+  /**
+   * Chooses from now on as another schedule of the same algorithm does, whose ranks are at another
+   * place of the same devices, wherever the same can be done here.
+   */
+  default void follow(Schedule first) {}
+
   /** The bytes that all ranks together send in a call, exactly; empty if not known. */
   default OptionalLong wireBytes(CollectiveCall call) {
     return OptionalLong.empty();

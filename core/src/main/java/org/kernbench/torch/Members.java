@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.BitSet;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -40,7 +41,10 @@ final class Members {
   private final int[] sequence;
   private final BitSet left = new BitSet();
   private final Map<Integer, Rendezvous> meetings = new HashMap<>();
-  private final Map<Lane, Connected> lanes = new HashMap<>();
+
+  /** In the order of their first use: the others choose as the first does (ADR 0316). */
+  private final Map<Lane, Connected> lanes = new LinkedHashMap<>();
+
   private final ProcessGroup handle;
   private final ProcessGroup outside;
   private boolean closed;
@@ -182,6 +186,9 @@ final class Members {
     if (known == null) {
       List<Pe> leads = pes(lane);
       known = new Connected(leads, backend.connect(leads));
+      if (!lanes.isEmpty()) {
+        known.communicator.follow(lanes.values().iterator().next().communicator);
+      }
       lanes.put(lane, known);
     }
     return known;

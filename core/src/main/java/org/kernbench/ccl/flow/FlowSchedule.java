@@ -10,6 +10,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 import org.kernbench.ccl.AlgorithmConfig;
 import org.kernbench.ccl.CallPacing;
 import org.kernbench.ccl.CollectiveException;
@@ -89,6 +90,7 @@ public final class FlowSchedule implements Schedule {
   private final Map<Subject, List<Ready>> drawings = new HashMap<>();
   private final Map<Question, List<Choice>> forecasts = new HashMap<>();
   private final Map<Question, Choice> choices = new HashMap<>();
+  private @Nullable FlowSchedule first;
 
   FlowSchedule(
       Group group,
@@ -152,6 +154,11 @@ public final class FlowSchedule implements Schedule {
   }
 
   @Override
+  public void follow(Schedule other) {
+    first = other instanceof FlowSchedule drawn ? drawn : null;
+  }
+
+  @Override
   public RankProgram program(CollectiveCall call) {
     Choice best = choose(call);
     return new FlowKernel(
@@ -196,7 +203,10 @@ public final class FlowSchedule implements Schedule {
   public OptionalLong predictPs(CollectiveCall call) {
     Question question = question(call);
     Choice known = choices.get(question);
-    Choice choice = known == null ? forecasts(call, question).get(0) : known;
+    Choice choice =
+        known == null
+            ? chosenBefore(call).orElseGet(() -> forecasts(call, question).get(0))
+            : known;
     long paced = (long) pacing(choice, call).map(CallPacing::expectedPs).orElse(0.0).doubleValue();
     return choice.ps == FlowForecast.NEVER
         ? OptionalLong.empty()
@@ -272,7 +282,25 @@ public final class FlowSchedule implements Schedule {
   }
 
   private Choice choose(CollectiveCall call) {
-    return choices.computeIfAbsent(question(call), q -> confirmed(call, forecasts(call, q)));
+    Question question = question(call);
+    Choice known = choices.get(question);
+    if (known == null) {
+      known = chosenBefore(call).orElseGet(() -> confirmed(call, forecasts(call, question)));
+      choices.put(question, known);
+    }
+    return known;
+  }
+
+  /** What the schedule that is followed chooses, on the same drawing here. */
+  private Optional<Choice> chosenBefore(CollectiveCall call) {
+    FlowSchedule before = first;
+    if (before == null || !before.isLike(this, call)) {
+      return Optional.empty();
+    }
+    Choice choice = before.choose(call);
+    int drawing = before.drawings(before.subject(call)).indexOf(choice.drawing);
+    Ready here = drawings(subject(call)).get(drawing);
+    return Optional.of(new Choice(here, choice.cut, choice.pace, choice.ps, false));
   }
 
   /** Of all paces of all drawings that were looked at; the best first. */

@@ -12,6 +12,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.kernbench.ccl.AlgorithmConfig;
 import org.kernbench.ccl.AutoChoice;
 import org.kernbench.ccl.CollectiveAlgorithm;
@@ -172,6 +173,7 @@ public final class Auto implements CollectiveAlgorithm {
     private final Map<String, SteadyForecast> forecasts = new HashMap<>();
     private final Map<String, String> refusals = new HashMap<>();
     private final List<AutoChoice> choices;
+    private @Nullable Choosing first;
 
     Choosing(
         CclConfig ccl,
@@ -229,10 +231,30 @@ public final class Auto implements CollectiveAlgorithm {
               call.op().hasParts() ? call.parts() : List.of());
       String known = chosen.get(key);
       if (known == null) {
-        known = find(call);
+        known = chosenBefore(call).orElseGet(() -> find(call));
         chosen.put(key, known);
       }
       return known;
+    }
+
+    /** What the schedule that is followed chooses, if that can be done here. */
+    private Optional<String> chosenBefore(CollectiveCall call) {
+      Choosing before = first;
+      if (before == null) {
+        return Optional.empty();
+      }
+      String choice = before.choose(call);
+      Schedule here = candidates(call.op()).get(choice);
+      if (here == null) {
+        return Optional.empty();
+      }
+      here.follow(before.by(call));
+      return Optional.of(choice);
+    }
+
+    @Override
+    public void follow(Schedule other) {
+      first = other instanceof Choosing choosing ? choosing : null;
     }
 
     private String find(CollectiveCall call) {

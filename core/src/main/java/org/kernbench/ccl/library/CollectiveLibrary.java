@@ -373,11 +373,18 @@ public final class CollectiveLibrary implements CollectiveBackend {
   private final class Bound implements Communicator {
     private final Group group;
     private @Nullable Direct direct;
+    private @Nullable Bound first;
     private final Map<QueuePlan, QueuePlan> ofCalls = new HashMap<>();
     private final Map<CollectiveOp, Planned> planned = new EnumMap<>(CollectiveOp.class);
 
     Bound(Group group) {
       this.group = group;
+    }
+
+    @Override
+    public void follow(Communicator other) {
+      first = (Bound) other;
+      planned.forEach((op, own) -> own.schedule.follow(first.planned(op).schedule));
     }
 
     @Override
@@ -453,6 +460,9 @@ public final class CollectiveLibrary implements CollectiveBackend {
                 ? planSubgroup(chosen)
                 : plan(chosen);
         planned.put(op, known);
+        if (first != null) {
+          known.schedule.follow(first.planned(op).schedule);
+        }
       }
       return known;
     }

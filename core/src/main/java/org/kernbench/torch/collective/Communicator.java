@@ -14,6 +14,12 @@ public interface Communicator {
   CollectivePlan plan(CollectiveCall call);
 
   /**
+   * Chooses from now on as another one of the same group does, whose PEs are at another place of
+   * the members' devices, wherever the same can be done here.
+   */
+  default void follow(Communicator first) {}
+
+  /**
    * Name of the algorithm that performs all-reduces, as far as it does not depend on the call; for
    * reports.
    */
