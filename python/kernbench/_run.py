@@ -60,10 +60,16 @@ def _word(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def _parameter(value: Any) -> str:
+    """A switch of a bench is on or off; in files of machines it is true or false."""
+    return ("on" if value else "off") if isinstance(value, bool) else str(value)
+
+
 def _pairs(option: str, values: "Optional[_Values]") -> List[str]:
+    word = _parameter if option == "--param" else _word
     args: List[str] = []
     for name, value in (values or {}).items():
-        args += [option, f"{name}={_word(value)}"]
+        args += [option, f"{name}={word(value)}"]
     return args
 
 
@@ -190,7 +196,8 @@ def sweep(
     """
     args = ["sweep", bench]
     for name, values in vary.items():
-        args += ["--vary", f"{name}={','.join(_word(value) for value in values)}"]
+        word = _word if name.startswith("set:") else _parameter
+        args += ["--vary", f"{name}={','.join(word(value) for value in values)}"]
     args += [*_pairs("--param", params), *_pairs("--param", more), *_choices(machine, mode, ccl, ccl_set)]
     args += ["--jobs", str(jobs), "--format", "json", "--quiet"] + ["--resume"] * resume
     with tempfile.TemporaryDirectory(prefix="kernbench-sweep-") as temporary:

@@ -245,6 +245,30 @@ class ProgramsTest(unittest.TestCase):
             with self.assertRaisesRegex(kb.KernbenchError, r"test_programs\.py:\d+"):
                 torch.spawn(rank)
 
+    def test_ranks_that_wait_for_ever_are_told_where(self) -> None:
+        def rank(r: Any) -> None:
+            if r.rank == 0:
+                r.distributed.recv(r.zeros((8,)), 1)
+            else:
+                r.distributed.barrier()
+
+        with kb.open("sip-2026", ccl_set={}) as torch:
+            torch.distributed.init_process_group()
+            with self.assertRaises(kb.KernbenchError) as caught:
+                torch.spawn(rank)
+        self.assertRegex(str(caught.exception), r"test_programs\.py:\d+")
+        self.assertNotIn("Program.java", str(caught.exception))
+
+    def test_wrong_words_of_a_rank_are_the_users(self) -> None:
+        def rank(r: Any) -> None:
+            r.full((4,), 1.0, "float32")
+
+        with kb.open("sip-2026", ccl_set={}) as torch:
+            torch.distributed.init_process_group()
+            with self.assertRaisesRegex(kb.KernbenchError, "unknown dtype") as caught:
+                torch.spawn(rank)
+        self.assertNotIn("bug", str(caught.exception))
+
     def test_kernels_use_only_tensors_they_were_launched_with(self) -> None:
         with kb.open("tiny") as torch:
             x, other = torch.zeros((1,)), torch.zeros((1,), name="other")

@@ -28,6 +28,12 @@ class RunTest(unittest.TestCase):
         self.assertAlmostEqual(float(result.breakdown["ns"].sum()), 3003.352, places=6)
         self.assertEqual(result.to_dict()["machine"], {"name": "sip-2026", "hash": "f27b17d2b079"})
 
+    def test_switches_are_true_or_false(self) -> None:
+        off = kb.run("transformer-block", mode="time", sp=False)
+        self.assertEqual(off.to_dict()["params"]["sp"], "off")
+        rows = kb.sweep("transformer-block", {"sp": [True, False]}, mode="time")
+        self.assertEqual([str(sp) for sp in rows["sp"]], ["on", "off"])
+
     def test_machine_is_changed_in_copies(self) -> None:
         machine = kb.Machine("sip-2026")
         ring = machine.with_(system__sips__topology="ring_1d")

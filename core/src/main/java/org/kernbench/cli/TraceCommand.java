@@ -1,8 +1,11 @@
 package org.kernbench.cli;
 
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
+import org.kernbench.config.UsageException;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -48,11 +51,14 @@ final class TraceCommand implements Callable<Integer> {
 
   /** Which traces a command is about. */
   static final class Files {
+    private static final Pattern ONE_RANK = Pattern.compile("\\.\\d+\\.(et|json)(\\.gz)?$");
+
     @Parameters(
         arity = "1",
         paramLabel = "FILES",
-        description = "folder/name of name.0.et, name.1.et, .. (or .json, or .gz), or the folder.")
-    private String files = "";
+        description =
+            "folder/name of name.0.et, name.1.et, .. (or .json, or .gz), the folder, or all files.")
+    private String first = "";
 
     @Option(
         names = "--groups",
@@ -61,8 +67,30 @@ final class TraceCommand implements Callable<Integer> {
             "Process groups, a JSON file {\"name\": [ranks], ..} (default: name.groups.json).")
     private @Nullable String groups;
 
-    String files() {
-      return files;
+    /** Whether a word is the file of one rank. */
+    static boolean isOne(String word) {
+      return ONE_RANK.matcher(word).find();
+    }
+
+    /**
+     * What the traces have in common, if each is named.
+     *
+     * @param others that are named after the first
+     * @throws UsageException if they have no name in common
+     */
+    String files(List<String> others) {
+      if (others.isEmpty()) {
+        return first;
+      }
+      String name = ONE_RANK.matcher(first).replaceFirst("");
+      for (String other : others) {
+        if (!ONE_RANK.matcher(other).replaceFirst("").equals(name)) {
+          throw new UsageException(
+              "got traces %s and %s; expected those of one run, name.0.et, name.1.et, .."
+                  .formatted(first, other));
+        }
+      }
+      return name;
     }
 
     Optional<String> groups() {

@@ -1,5 +1,7 @@
 package org.kernbench.cli;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.Callable;
 import org.kernbench.chakra.TraceException;
 import org.kernbench.chakra.Workload;
@@ -8,6 +10,7 @@ import org.kernbench.eval.replay.TraceLint;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
 
 /** {@code kernbench trace lint}: what is in traces, and whether they can be run. */
 @Command(
@@ -33,6 +36,9 @@ final class TraceLintCommand implements Callable<Integer> {
 
   @Mixin private TraceCommand.Files traces = new TraceCommand.Files();
 
+  @Parameters(arity = "0..*", index = "1..*", hidden = true)
+  private List<String> others = new ArrayList<>();
+
   @Mixin private TextOrJson format = new TextOrJson();
 
   @Option(
@@ -48,7 +54,7 @@ final class TraceLintCommand implements Callable<Integer> {
   @Override
   public Integer call() {
     try {
-      TraceLint lint = TraceLint.of(Workload.load(traces.files(), traces.groups()));
+      TraceLint lint = TraceLint.of(Workload.load(traces.files(others), traces.groups()));
       terminal.out().print(format.isJson() ? lint.json() : lint.text());
       return 0;
     } catch (TraceException e) {

@@ -110,7 +110,8 @@ public final class ConfigTree {
   /**
    * This tree with overrides such as {@code system.sips.count=8} applied in order. Positions show
    * the file {@code --set}, the number of the override as line, and the column inside it. A value
-   * in brackets is a list: {@code pe.gemm.split_k=[1, 2]}.
+   * in brackets is a list, {@code pe.gemm.split_k=[1, 2]}, one in braces a section, {@code
+   * system.network=[{kind: ring, size: 4}]}.
    */
   public ConfigTree overridden(List<String> overrides, Problems problems) {
     return overridden(overrides, "--set", "system.sips.count=8", problems);
@@ -281,19 +282,31 @@ public final class ConfigTree {
     return new ConfigTree((ConfigNode.Section) replaced);
   }
 
-  /** A scalar, or a list of them in brackets, as YAML has it. */
+  /** A scalar, a list in brackets or a section in braces, as YAML has them on one line. */
   private static ConfigNode value(String text, Position at) {
-    if (!text.startsWith("[") || !text.endsWith("]") || text.length() == 1) {
-      return new ConfigNode.Scalar(text, at);
+    if (isIn(text, "[", "]")) {
+      return new ConfigNode.Sequence(
+          inside(text).stream().map(item -> value(item, at)).toList(), at);
     }
-    String inside = text.substring(1, text.length() - 1);
-    List<ConfigNode> items = new ArrayList<>();
-    if (!inside.isBlank()) {
-      for (String item : inside.split(",", -1)) {
-        items.add(new ConfigNode.Scalar(item.strip(), at));
+    if (isIn(text, "{", "}") && inside(text).stream().allMatch(e -> e.indexOf(':') > 0)) {
+      Map<String, ConfigNode.Entry> entries = new LinkedHashMap<>();
+      for (String entry : inside(text)) {
+        int colon = entry.indexOf(':');
+        ConfigNode value = value(entry.substring(colon + 1).strip(), at);
+        entries.put(entry.substring(0, colon).strip(), new ConfigNode.Entry(at, value));
       }
+      return new ConfigNode.Section(entries, at);
     }
-    return new ConfigNode.Sequence(items, at);
+    return new ConfigNode.Scalar(text, at);
+  }
+
+  private static boolean isIn(String text, String first, String last) {
+    return text.startsWith(first) && text.endsWith(last) && text.length() > 1;
+  }
+
+  private static List<String> inside(String text) {
+    String inside = text.substring(1, text.length() - 1);
+    return inside.isBlank() ? List.of() : FlowItems.of(inside);
   }
 
   /**

@@ -1,6 +1,7 @@
 package org.kernbench.machine;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.kernbench.machine.spec.LinkKind;
 
@@ -24,7 +25,8 @@ public record Neighbours(Pe from, Pe to, String what) {
       result.add(new Neighbours(first, new Pe(0, 1, 0), "the next cube"));
     }
     if (machine.sips() > 1) {
-      result.add(machine.hasUnequalSipLinks() ? overALink(machine) : nextSip(machine));
+      Neighbours next = nextSip(machine);
+      result.add(isUsual(machine, next) ? next : overALink(machine));
     }
     return result;
   }
@@ -36,6 +38,21 @@ public record Neighbours(Pe from, Pe to, String what) {
             ? machine.cubeMeshWidth() - 1
             : machine.cubeMeshWidth() * (machine.cubeMeshHeight() - 1);
     return new Neighbours(new Pe(0, edge, 0), new Pe(1, 0, 0), "the next sip");
+  }
+
+  /**
+   * Whether the way between them is as it is between most neighbours: no link on it is unequal, and
+   * it goes through no other package.
+   */
+  private static boolean isUsual(Machine machine, Neighbours pair) {
+    if (!machine.hasUnequalSipLinks()) {
+      return true;
+    }
+    int[] way = machine.route(machine.peNode(pair.from), machine.peNode(pair.to)).links();
+    return Arrays.stream(way).noneMatch(machine::isUnequal)
+        && Arrays.stream(way)
+            .map(link -> machine.packageOf(machine.linkTo(link)))
+            .noneMatch(sip -> sip > pair.to.sip() && sip < machine.sips());
   }
 
   /** Over a link that is as most are, the one to the next package if it is; else one that works. */

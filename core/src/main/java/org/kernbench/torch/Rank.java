@@ -1,9 +1,11 @@
 package org.kernbench.torch;
 
 import java.util.BitSet;
+import java.util.Optional;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.kernbench.device.log.SourceLine;
 import org.kernbench.sim.Coroutine;
 
 /** A rank's body on its way: it runs until it waits, and goes on when it is resumed. */
@@ -12,6 +14,10 @@ final class Rank {
   private final int worldSize;
   private final BooleanSupplier aborting;
   private final Coroutine coroutine;
+
+  /** Where it waits, if its program is not Java. */
+  private Optional<String> said = Optional.empty();
+
   private Supplier<String> part = () -> "";
   private @Nullable Wait wait;
   private boolean ended;
@@ -53,6 +59,7 @@ final class Rank {
       throw new Aborted();
     }
     wait = on;
+    said = SourceLine.current();
     coroutine.suspend();
     wait = null;
   }
@@ -92,7 +99,8 @@ final class Rank {
 
   String place() {
     String part = part();
-    return CallSite.of(coroutine.stackTrace()) + (part.isEmpty() ? "" : ", in " + part);
+    String line = said.orElseGet(() -> CallSite.of(coroutine.stackTrace()));
+    return line + (part.isEmpty() ? "" : ", in " + part);
   }
 
   /** The part of its model that it computes; empty if it has said none. */

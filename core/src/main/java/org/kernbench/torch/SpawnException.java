@@ -9,6 +9,7 @@ import java.util.SequencedMap;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import org.kernbench.config.ConfigException;
+import org.kernbench.config.UsageException;
 import org.kernbench.machine.MachineException;
 import org.kernbench.machine.SimulationException;
 import org.kernbench.tensor.ShapeException;
@@ -42,6 +43,7 @@ public final class SpawnException extends SimulationException {
   private static boolean isUserError(Throwable t) {
     return t instanceof SimulationException
         || t instanceof ConfigException
+        || t instanceof UsageException
         || t instanceof MachineException
         || t instanceof ShapeException;
   }

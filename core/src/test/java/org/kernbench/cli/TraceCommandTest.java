@@ -139,6 +139,32 @@ final class TraceCommandTest {
   }
 
   @Test
+  void filesOneByOne_areThoseOfTheirName() {
+    assertThat(sample("pipeline", "--ranks", "2").exitCode()).isZero();
+    String first = folder.resolve("pipeline.0.et").toString();
+    String second = folder.resolve("pipeline.1.et").toString();
+    Session all = Session.of("trace", "lint", first, second);
+    assertThat(all.exitCode()).isZero();
+    assertThat(all.out())
+        .isEqualTo(Session.of("trace", "lint", folder.resolve("pipeline").toString()).out());
+    assertThat(Session.of("trace", "run", first, second, "--format", "csv").out())
+        .isEqualTo(Session.of("trace", "run", folder.toString(), "--format", "csv").out());
+    Session others = Session.of("trace", "lint", first, folder.resolve("b.1.et").toString());
+    assertThat(others.exitCode()).isEqualTo(2);
+    assertThat(others.err()).contains("expected those of one run, name.0.et, name.1.et, ..");
+  }
+
+  @Test
+  void nothingThatTakesTime_isToldSo() throws Exception {
+    for (int rank = 0; rank < 2; rank++) {
+      Files.writeString(folder.resolve("t." + rank + ".json"), "{\"version\": \"1.0.0\"}");
+    }
+    Session run = Session.of("trace", "run", folder.resolve("t").toString());
+    assertThat(run.exitCode()).isEqualTo(2);
+    assertThat(run.err()).contains("nothing in the traces takes time (0 steps)", "--roofline");
+  }
+
+  @Test
   void badInput_saysWhatIsExpected() {
     assertThat(sample("pipelines").err()).contains("expected one of", "did you mean pipeline");
     assertThat(sample("pipeline", "--ranks", "0").err())

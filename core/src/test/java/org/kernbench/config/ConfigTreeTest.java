@@ -168,6 +168,24 @@ class ConfigTreeTest {
   }
 
   @Test
+  void overridden_listOfSections_isWhatAFileWouldSay() {
+    ConfigTree file =
+        parse(
+            """
+            a:
+              - {kind: ring, size: 4, ways: [1, 2]}
+              - {kind: switch, size: 2}
+            b: {}
+            """);
+    String text = "a=[{kind: ring, size: 4, ways: [1, 2]}, {kind: switch,size: 2}]";
+    ConfigTree set = parse("a: 1").overridden(List.of(text, "b={}"), problems);
+
+    assertThat(set.plain()).isEqualTo(file.plain());
+    assertThat(parse("a: 1").overridden(List.of("a={x}"), problems).plain())
+        .isEqualTo(Map.of("a", "{x}"));
+  }
+
+  @Test
   void overridden_withoutPathOrValue_isAProblemAtItsNumber() {
     for (String wrong : List.of("a", "=1", ".a=1", "a.=1", "a..b=1")) {
       Problems own = new Problems();

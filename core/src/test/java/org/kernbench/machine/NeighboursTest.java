@@ -29,6 +29,8 @@ final class NeighboursTest {
         // none is as the others: the one to the next package
         "topology=ring_1d; count=2; links=0-1 9 GB/s | 3 0 to 0 0 of sip 1: the next sip",
         "topology=ring_1d; count=1 |",
+        // an unequal link elsewhere does not matter
+        "topology=torus_2d; count=6; links=4-5 9 GB/s | 3 0 to 0 0 of sip 1: the next sip",
       })
   void of_network_takesTheFacingEdges(String network, String sip) {
     List<String> overrides =
@@ -38,6 +40,21 @@ final class NeighboursTest {
     assertThat(shown.subList(0, 2))
         .containsExactly("0 0 to 0 1 of sip 0: the next PE", "0 0 to 1 0 of sip 0: the next cube");
     assertThat(shown.subList(2, shown.size())).isEqualTo(sip == null ? List.of() : List.of(sip));
+  }
+
+  /** Packages behind one switch are next to each other, whatever links there are elsewhere. */
+  @ParameterizedTest
+  @CsvSource({"2-switch0 9 GB/s, 0 to 1", "0-switch0 9 GB/s, 0 to 4"})
+  void of_levels_leavesTheSwitchOnlyIfItsLinkIsUnequal(String link, String pair) {
+    Machine machine =
+        Machines.load(
+            "ring",
+            List.of(
+                "system.network=[{kind: switch, size: 4, bandwidth: 450 GB/s, latency: 250 ns}, "
+                    + "{kind: ring, size: 3, bandwidth: 50 GB/s, latency: 1 us}]",
+                "system.sips.links=[" + link + "]"));
+    Neighbours next = Neighbours.of(machine).getLast();
+    assertThat(next.from().sip() + " to " + next.to().sip()).isEqualTo(pair);
   }
 
   private static String text(Neighbours pair) {

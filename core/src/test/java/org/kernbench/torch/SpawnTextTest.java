@@ -4,8 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.SortedMap;
 import java.util.TreeMap;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.kernbench.config.UsageException;
 import org.kernbench.tensor.ShapeException;
 
 /** What is said of ranks that failed: eight reasons, each once, and how many ranks have others. */
@@ -31,6 +33,18 @@ final class SpawnTextTest {
     } else {
       assertThat(text).endsWith("\n  … and " + left + " more");
     }
+  }
+
+  @Test
+  void wrongArgumentOfAProgram_isItsUsersError() {
+    SortedMap<Integer, Throwable> failures = new TreeMap<>();
+    failures.put(3, new UsageException("unknown dtype float32"));
+    SpawnException error = new SpawnException(failures, 4);
+    assertThat(error.isUserError()).isTrue();
+    assertThat(error)
+        .hasMessageStartingWith("1 of 4 ranks failed\n  rank 3: unknown dtype float32");
+    failures.put(2, new IllegalStateException("broken"));
+    assertThat(new SpawnException(failures, 4).isUserError()).isFalse();
   }
 
   @ParameterizedTest

@@ -80,6 +80,8 @@ public final class Bounds {
   /** So that rounding never lifts a bound above the truth. */
   private static final double ROUNDING = 1 - 1e-9;
 
+  private final Machine machine;
+  private final List<Pe> leads;
   private final int ranks;
   private final boolean inMemory;
   private final RankGraph graph;
@@ -113,6 +115,8 @@ public final class Bounds {
   }
 
   private Bounds(Machine machine, List<Pe> leads, boolean inMemory) {
+    this.machine = machine;
+    this.leads = leads;
     this.ranks = leads.size();
     this.inMemory = inMemory;
     this.graph = new RankGraph(machine, leads);
@@ -504,10 +508,21 @@ public final class Bounds {
     double[] received = new double[ranks];
     sent[from] = bytes;
     received[to] = bytes;
+    long distance = distancesFrom(from)[to];
     return best(
-        latency(distancesFrom(from)[to], bytes),
-        0,
+        latency(distance, bytes),
+        fixedPs + distance + slowestLinkPs(from, to, bytes),
         new Moved(bytes, sent, received, sent, received));
+  }
+
+  /** How long a message takes to enter the slowest link of its way; it takes one. */
+  private long slowestLinkPs(int from, int to, long bytes) {
+    int[] way =
+        machine.route(machine.peNode(leads.get(from)), machine.peNode(leads.get(to))).links();
+    return Arrays.stream(way)
+        .mapToLong(link -> machine.specOf(link).rate().durationPs(bytes))
+        .max()
+        .orElse(0);
   }
 
   // ---- parts ----

@@ -3,6 +3,7 @@ package org.kernbench.ccl.flow;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -36,7 +37,8 @@ import org.kernbench.sim.Rate;
  *
  * <p>Actions are taken in the order in which the ranks do them, not in that of time, so there is no
  * queue of events: one look at each action. Of a long vector only the first groups of chunks are
- * followed; each further one takes as long as the last of those.
+ * followed, until messages wait for slots as all later ones do and have been in each of them; each
+ * further group takes as long as those of the last time round the slots on average.
  */
 final class FlowForecast {
   /** A pace that the slots cannot hold, or that TCM cannot. */
@@ -97,6 +99,7 @@ final class FlowForecast {
   private final FlowSteps steps;
   private final Way[] ways; // by part that is received
   private final List<Way> allWays;
+  private final int leastMessages;
   private final int[][] toMemory;
   private final int[][] fromMemory;
   private final long[] toMemoryPs;
@@ -146,6 +149,7 @@ final class FlowForecast {
     this.ways = new Way[steps.flow().parts().size()];
     List<QueuePlan.Connection> connections = steps.connections(group);
     this.allWays = List.copyOf(findWays(new QueuePlan(queues, connections)).values());
+    this.leastMessages = leastMessages(ways);
     int most = Wiring.mostPerPe(group, connections);
     this.chunkBytes = machine.fabric().chunkBytes();
     this.inTcm = queues.bufferKind() == BufferKind.TCM;
@@ -252,13 +256,14 @@ final class FlowForecast {
       return follow(cut, pace, pace.chunks(), elementBytes);
     }
     // Two runs, not two groups of one: the last groups of a run have the links to themselves.
-    long shorter = follow(cut, pace, (followed - 1) * pace.together(), elementBytes);
+    int period = period(pace);
+    long shorter = follow(cut, pace, (followed - period) * pace.together(), elementBytes);
     long longer = follow(cut, pace, followed * pace.together(), elementBytes);
     if (shorter == NEVER || longer == NEVER) {
       return NEVER;
     }
     double more = (double) (pace.chunks() - followed * pace.together()) / pace.together();
-    long all = longer + Math.round(more * (longer - shorter));
+    long all = longer + Math.round(more * (longer - shorter) / period);
     return all > limitPs ? NEVER : all;
   }
 
@@ -302,9 +307,29 @@ final class FlowForecast {
     return tcmBytes;
   }
 
-  /** Groups of chunks that are followed. */
+  /** Groups of chunks that are followed: so many that later ones wait for credits as these do. */
   int followed(FlowPace pace) {
-    return Math.ceilDiv(steps.steps(), pace.apart()) + 3;
+    int toFillSlots = Math.ceilDiv(queues.slots(), pace.together() * leastMessages);
+    int before = Math.max(Math.ceilDiv(steps.steps(), pace.apart()), toFillSlots);
+    return before + Math.max(3, period(pace));
+  }
+
+  /** Groups of chunks after which messages are in the same slots again. */
+  private int period(FlowPace pace) {
+    int slot = 0;
+    int groups = 0;
+    do {
+      slot = (slot + pace.together() * leastMessages) % queues.slots();
+      groups++;
+    } while (slot != 0);
+    return groups;
+  }
+
+  /** Messages of a chunk on the way that has the fewest. */
+  private static int leastMessages(Way[] ways) {
+    Map<Way, Integer> messages = new IdentityHashMap<>();
+    Arrays.stream(ways).filter(Objects::nonNull).forEach(w -> messages.merge(w, 1, Integer::sum));
+    return messages.values().stream().mapToInt(m -> m).min().orElse(1);
   }
 
   private long follow(FlowCut cut, FlowPace pace, int chunks, int elementBytes) {

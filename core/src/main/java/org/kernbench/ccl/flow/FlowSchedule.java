@@ -6,6 +6,7 @@ import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -37,9 +38,10 @@ public final class FlowSchedule implements Schedule {
   /** Actions that may be looked at to choose a pace; beyond that fewer paces are tried. */
   static final long EFFORT = 1_500_000;
 
-  /** Forecasts up to this factor above the least are simulated too, so many at most. */
+  /** Forecasts up to this factor above the least are simulated too. */
   private static final double NEAR = 1.15;
 
+  /** Numbers of chunks, and ways to follow each other for one of these, at most. */
   private static final int MOST_SIMULATED = 4;
 
   /** What may be simulated for one choice, in bytes of all ranks' vectors. */
@@ -77,6 +79,11 @@ public final class FlowSchedule implements Schedule {
           && pace.chunks() == other.pace.chunks()
           && pace.together() == other.pace.together()
           && pace.apart() == other.pace.apart();
+    }
+
+    /** Whether it is drawn and cut as another one is. */
+    boolean hasPartsOf(Choice other) {
+      return drawing == other.drawing && pace.chunks() == other.pace.chunks();
     }
   }
 
@@ -356,7 +363,7 @@ public final class FlowSchedule implements Schedule {
   private static List<Choice> near(List<Choice> sorted) {
     List<Choice> near = new ArrayList<>();
     for (Choice c : sorted) {
-      if (near.size() == MOST_SIMULATED || c.ps > NEAR * sorted.get(0).ps) {
+      if (c.ps > NEAR * sorted.get(0).ps) {
         break;
       }
       if (near.stream().noneMatch(known -> known.isLike(c))) {
@@ -368,8 +375,9 @@ public final class FlowSchedule implements Schedule {
 
   /**
    * The fastest by simulation of those near the best forecast, which may differ by a picosecond
-   * where times differ by tenths: who meets whom on a link is guessed in a forecast. The best
-   * forecast where it is exact, or simulation would take long.
+   * where times differ by tenths: who meets whom on a link is guessed in a forecast. First the best
+   * for each way and number of chunks, for in these forecasts err most; then others like the
+   * fastest of them. The best forecast where it is exact, or simulation would take long.
    */
   private Choice confirmed(CollectiveCall call, List<Choice> near) {
     Choice best = near.get(0);
@@ -379,13 +387,43 @@ public final class FlowSchedule implements Schedule {
       return best;
     }
     CollectiveTrial.Question question = CollectiveTrial.Question.like(call, group.size());
-    long least = Long.MAX_VALUE;
-    for (Choice c : near.subList(0, (int) most)) {
-      long ps = simulatedPs(c, question);
-      best = ps < least ? c : best;
-      least = Math.min(least, ps);
+    List<Choice> different = new ArrayList<>();
+    for (Choice c : near) {
+      if (different.stream().noneMatch(c::hasPartsOf)) {
+        different.add(c);
+      }
     }
-    return best;
+    Trials trials = new Trials(question);
+    different.stream().limit(Math.min(MOST_SIMULATED, most)).forEach(trials::run);
+    Choice fastest = trials.best();
+    near.stream()
+        .filter(c -> c != fastest && c.hasPartsOf(fastest))
+        .limit(Math.min(MOST_SIMULATED, most) - 1)
+        .forEach(trials::run);
+    return trials.best();
+  }
+
+  /** The fastest so far; the first of equal ones. */
+  private final class Trials {
+    private final CollectiveTrial.Question question;
+    private @Nullable Choice best;
+    private long least = Long.MAX_VALUE;
+
+    Trials(CollectiveTrial.Question question) {
+      this.question = question;
+    }
+
+    void run(Choice choice) {
+      long ps = simulatedPs(choice, question);
+      if (best == null || ps < least) {
+        best = choice;
+        least = ps;
+      }
+    }
+
+    Choice best() {
+      return Objects.requireNonNull(best);
+    }
   }
 
   private long simulatedPs(Choice choice, CollectiveTrial.Question question) {

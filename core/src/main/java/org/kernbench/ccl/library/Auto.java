@@ -48,11 +48,11 @@ public final class Auto implements CollectiveAlgorithm {
   /** Factor by which forecasts that are trusted are at most too high. */
   public static final double TRUSTED = 1.5;
 
-  /** Up to this size also algorithms that forecast nothing, which may take long to simulate. */
+  /**
+   * Up to this size algorithms that forecast nothing come first; of longer vectors last, and only
+   * if two short ones do not say that they take too long.
+   */
   private static final long WHOLE_BYTES = 64 << 10;
-
-  private static final String TOO_LARGE =
-      "not simulated: no closed form, and more than " + (WHOLE_BYTES >> 10) + " KiB";
 
   /**
    * What is simulated for one choice, in bytes of all ranks' vectors; and what a message counts.
@@ -122,8 +122,8 @@ public final class Auto implements CollectiveAlgorithm {
     return List.copyOf(choices);
   }
 
-  /** A candidate for a call; a formula of 0 is none. */
-  private record Entrant(String name, Schedule schedule, long formulaPs) {}
+  /** A candidate for a call. */
+  private record Entrant(String name, Schedule schedule, OptionalLong formulaPs) {}
 
   /** What a choice depends on. */
   private record Key(
@@ -312,7 +312,7 @@ public final class Auto implements CollectiveAlgorithm {
       return best;
     }
 
-    /** Those without a closed form, then by that; of several that would do the same, the first. */
+    /** By their closed forms; of several that would do the same, the first. */
     private List<Entrant> entrants(CollectiveCall call, Map<String, Schedule> able, Found trials) {
       List<Entrant> entrants = new ArrayList<>();
       Map<String, FlowSchedule> drawn = new LinkedHashMap<>();
@@ -331,14 +331,10 @@ public final class Auto implements CollectiveAlgorithm {
           trials.left(name, OptionalLong.empty(), "refused: " + unfit.get());
           return;
         }
-        OptionalLong ps = formula(schedule, call);
-        if (ps.isPresent() || bytes(call) <= WHOLE_BYTES) {
-          entrants.add(new Entrant(name, schedule, ps.orElse(0)));
-        } else {
-          trials.left(name, ps, TOO_LARGE);
-        }
+        entrants.add(new Entrant(name, schedule, formula(schedule, call)));
       });
-      entrants.sort(Comparator.comparingLong(Entrant::formulaPs));
+      long none = bytes(call) <= WHOLE_BYTES ? 0 : Long.MAX_VALUE;
+      entrants.sort(Comparator.comparingLong(e -> e.formulaPs.orElse(none)));
       return entrants;
     }
 
@@ -347,9 +343,11 @@ public final class Auto implements CollectiveAlgorithm {
     }
 
     private OptionalLong forecast(Entrant entrant, CollectiveTrial.Question question) {
-      return forecasts
-          .computeIfAbsent(entrant.name, n -> new SteadyForecast(trial(entrant)))
-          .ps(question, group.size());
+      SteadyForecast forecast =
+          forecasts.computeIfAbsent(entrant.name, n -> new SteadyForecast(trial(entrant)));
+      return entrant.formulaPs.isPresent() || SteadyForecast.isShort(question, group.size())
+          ? forecast.ps(question, group.size())
+          : forecast.straightPs(question, group.size());
     }
 
     private OptionalLong simulated(

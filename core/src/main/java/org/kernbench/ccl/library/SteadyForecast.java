@@ -92,6 +92,24 @@ public final class SteadyForecast {
     }
   }
 
+  /**
+   * The time that a long call of an algorithm without a closed form may take, picoseconds: on the
+   * line through simulations of two short vectors. Empty if these are refused.
+   */
+  OptionalLong straightPs(CollectiveTrial.Question question, int ranks) {
+    CollectiveTrial.Question longer = shortened(question, ranks, shortBytes(ranks));
+    CollectiveTrial.Question shorter =
+        shortened(question, ranks, Math.round(shortBytes(ranks) / STEP));
+    try {
+      long ps = trial.timePs(longer);
+      double psPerByte =
+          (ps - trial.timePs(shorter)) / (double) Math.max(1, longer.bytes() - shorter.bytes());
+      return OptionalLong.of(ps + Math.round(psPerByte * (question.bytes() - longer.bytes())));
+    } catch (CollectiveException | SimulationException e) {
+      return OptionalLong.empty();
+    }
+  }
+
   private Multiple multiple(CollectiveTrial.Question question, int ranks) {
     double longer = ratio(shortened(question, ranks, shortBytes(ranks)));
     double shorter = ratio(shortened(question, ranks, Math.round(shortBytes(ranks) / STEP)));

@@ -11,7 +11,6 @@ import org.kernbench.chakra.TraceNode;
 import org.kernbench.chakra.TraceStep;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
-import org.kernbench.machine.spec.GemmSpec;
 import org.kernbench.torch.placement.Device;
 import org.kernbench.torch.placement.RankLevel;
 
@@ -46,8 +45,7 @@ final class StepTimes {
     this.recomputes = recomputes;
     Device device = Device.of(machine, level, 0);
     int pes = device.cubes() * device.pes();
-    GemmSpec gemm = machine.pe().gemm();
-    this.flopsPerSecond = 2.0 * gemm.rows() * gemm.columns() * gemm.clockHz() * pes;
+    this.flopsPerSecond = machine.pe().gemm().peakFlops() * pes;
     this.bytesPerSecond = (double) machine.hbm().rate().bytesPerSecond() * pes;
   }
 

@@ -218,6 +218,15 @@ public final class TraceReplayBench implements Bench {
 
   private static void report(
       Outcome outcome, Torch torch, TraceGraph graph, TraceReplay replay, StepTimes times) {
+    if (graph.steps().stream().noneMatch(step -> replay.launch(step) != null)) {
+      throw new UsageException(
+          """
+          nothing in the traces takes time (%s steps); expected collectives, messages or \
+          computations with a duration, or --roofline (compute=roofline) for computations that \
+          say num_ops and tensor_size\
+          """
+              .formatted(graph.steps().size()));
+    }
     outcome.simulated(torch.simulator().eventCount(), torch.simulator().opLog().hash());
     long end = 0;
     long[] computing = new long[graph.ranks()];

@@ -19,6 +19,7 @@ import org.kernbench.config.ConfigException;
 import org.kernbench.config.ConfigMap;
 import org.kernbench.config.ConfigTree;
 import org.kernbench.config.FilesRead;
+import org.kernbench.config.FlowItems;
 import org.kernbench.config.Position;
 import org.kernbench.config.Problems;
 import org.kernbench.config.Suggest;
@@ -79,11 +80,7 @@ public record Sweep(
         throw new UsageException(
             "--vary " + text + ": expected name=value,value,…, e.g. --vary n_elem=8,64,512");
       }
-      List<String> values = new ArrayList<>();
-      for (String value : text.substring(equals + 1).split(",", -1)) {
-        values.add(value.trim());
-      }
-      return new Axis(text.substring(0, equals).trim(), values);
+      return new Axis(text.substring(0, equals).trim(), FlowItems.of(text.substring(equals + 1)));
     }
   }
 

@@ -16,6 +16,9 @@ record TrafficCurve(List<TrafficPoint> points, double zeroLoadPs, double saturat
   /** Saturated is what takes so many times as long as with no load. */
   static final double SATURATED = 3;
 
+  /** Part of the packets that is missing where more are offered than can arrive, at least. */
+  static final double BEHIND = 0.1;
+
   private static final double LOWEST = 0.02;
   private static final double STEP = 0.1;
   private static final int HALVINGS = 5;

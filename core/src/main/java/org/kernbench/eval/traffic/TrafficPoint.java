@@ -14,6 +14,8 @@ import org.kernbench.eval.output.Numbers;
  * @param latenciesPs from offered to the arrival of the last byte, ascending
  * @param late packets that had not arrived when the run was given up
  * @param alonePs mean latency if none had met another
+ * @param early part of the time measured before all that is offered could have arrived alone, if
+ *     the warm-up is shorter than that takes
  */
 record TrafficPoint(
     double load,
@@ -22,6 +24,7 @@ record TrafficPoint(
     long[] latenciesPs,
     long late,
     double alonePs,
+    double early,
     long events) {
   /** Arithmetic mean, ps; without those that are late. */
   double meanPs() {
@@ -34,9 +37,19 @@ record TrafficPoint(
     return n == 0 ? 0 : latenciesPs[Math.max(0, (int) Math.ceil(share * n) - 1)];
   }
 
-  /** Whether latency has run away: beyond three times that of no load, or packets are late. */
+  /**
+   * Whether latency has run away: beyond three times that of no load, packets are late, or fewer
+   * arrive than are offered, so that it grows for as long as the run lasts.
+   */
   boolean isSaturated(double zeroLoadPs) {
-    return late > 0 || meanPs() > TrafficCurve.SATURATED * zeroLoadPs;
+    return late > 0 || meanPs() > TrafficCurve.SATURATED * zeroLoadPs || isBehind();
+  }
+
+  /** Whether fewer arrive than are offered, by a tenth and by more than chance makes of it. */
+  private boolean isBehind() {
+    double packets = latenciesPs.length + late;
+    double missing = packets * (1 - accepted / offered - early);
+    return missing > Math.max(TrafficCurve.BEHIND * packets, 3 * Math.sqrt(packets));
   }
 
   Map<String, Object> row(double zeroLoadPs) {

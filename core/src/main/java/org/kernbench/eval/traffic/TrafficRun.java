@@ -100,6 +100,8 @@ final class TrafficRun implements EventHandler, Interconnect.Sink {
         sorted(),
         measured - arrived,
         measured == 0 ? 0 : aloneSumPs / measured,
+        Math.max(0, longestAlonePs - offer.slotPs * offer.warmUp)
+            / (double) (offer.slotPs * offer.measured),
         sim.eventCount());
   }
 

@@ -168,6 +168,7 @@ final class PipelinedProgram {
                 Graph.of(torch, recipe)
                     .withOverlap(s.data().overlap())
                     .withDropout(s.masks().dropout())
+                    .withLossScale(setup.pipe().lossScale())
                     .withF8(s.f8(stageLayout)),
             stages);
     step.run();

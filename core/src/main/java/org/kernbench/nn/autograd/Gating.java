@@ -1,6 +1,7 @@
 package org.kernbench.nn.autograd;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Supplier;
@@ -206,7 +207,7 @@ public record Gating(
               graph.name("auxiliary"),
               Shape.of(rows, experts),
               Compute.working(logits.dtype()),
-              more);
+              () -> Arrays.stream(more.get()).map(a -> a * graph.lossScale()).toArray());
       operands.add(RowArg.rows(graph.own(own), experts));
     });
     Tensor d = compute.empty(graph.name("gate"), logits.shape(), logits.dtype());

@@ -42,6 +42,7 @@ public final class Graph implements AutoCloseable {
   private boolean overlaps = true;
   private boolean leavesWeights;
   private final Dropping dropping = new Dropping(this);
+  private double lossScale = 1;
   private Optional<F8> f8 = Optional.empty();
   private Finite finite = Finite.NOT_LOOKED_FOR;
   private Watch watch = (place, value, what) -> {};
@@ -284,6 +285,7 @@ public final class Graph implements AutoCloseable {
     inner.finite = finite;
     inner.dropping.becomes(dropping);
     inner.f8 = f8;
+    inner.lossScale = lossScale;
     inner.compute.tell(compute::tells);
     return inner;
   }
@@ -416,6 +418,19 @@ public final class Graph implements AutoCloseable {
   public Graph withDropout(Dropout which) {
     dropping.becomes(which);
     return this;
+  }
+
+  /**
+   * Says by what the loss is multiplied, whose gradients are computed: what layers add to gradients
+   * beside it is multiplied, too. 1 by default.
+   */
+  public Graph withLossScale(double factor) {
+    lossScale = factor;
+    return this;
+  }
+
+  double lossScale() {
+    return lossScale;
   }
 
   /** Multiplies in 8 bits from now on, where layers allow it; nowhere by default. */

@@ -71,6 +71,7 @@ public final class LossScaler {
 
   /** The loss that gradients are to be computed of. */
   public Variable scaled(Graph graph, Variable loss) {
+    graph.withLossScale(scale);
     return scale == 1 ? loss : graph.scale(loss, scale);
   }
 

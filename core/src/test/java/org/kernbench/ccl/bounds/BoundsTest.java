@@ -196,6 +196,16 @@ final class BoundsTest {
     assertThat(bounds.pointToPoint(0, 5, 0).ps()).isEqualTo(107_000);
   }
 
+  /** A message takes one way, as slow as its slowest link, however many others there are. */
+  @Test
+  void message_ofManyBytes_isAsSlowAsItsSlowestLink() {
+    Machine torus = Machines.load("torus-4x4x4", List.of());
+    Bounds bounds = new Bounds(torus, List.of(new Pe(0, 0, 0), new Pe(1, 0, 0)));
+    Bounds.Bound bound = bounds.pointToPoint(0, 1, 8 << 20);
+    assertThat(bound.kind()).isEqualTo("traffic");
+    assertThat(bound.ps()).isBetween(167_772_160L, 169_500_000L); // 8 MiB at 50 GB/s, and latency
+  }
+
   @Test
   void port_tensorsInMemory_countsLoadsAndStores() {
     // Ports of B only. By 6 ranks 10 S are sent through 6 ports; of tensors, 6 S enter the PEs.

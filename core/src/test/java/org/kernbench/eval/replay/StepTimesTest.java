@@ -1,6 +1,7 @@
 package org.kernbench.eval.replay;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.withinPercentage;
 
 import java.util.List;
 import java.util.Optional;
@@ -58,7 +59,42 @@ final class StepTimesTest {
     assertThat(times(true).localPs(node)).isEqualTo(anew);
   }
 
+  /** A PE that stands for a GPU has many multiprocessors; its peak is what users are told. */
+  @ParameterizedTest
+  @CsvSource({
+    "'', 989.43e12",
+    "pe.gemm.macs=4096, 1978.9e12",
+    "pe.gemm.units=66, 494.7e12",
+    "pe.gemm.rows=264, 989.43e12"
+  })
+  void computation_onMultiprocessors_takesWhatTheirPeakSays(String change, double flops) {
+    List<String> set = change.isEmpty() ? List.of() : List.of(change);
+    StepTimes times = times(Machines.load("dgx-h100", set), true);
+
+    long ps = times.localPs(computation(1_000_000_000_000L));
+    assertThat(ps / 1e12).isCloseTo(1e12 / flops, withinPercentage(0.1));
+  }
+
+  private static TraceNode computation(long operations) {
+    return new TraceNode(
+        1,
+        "work",
+        NodeType.COMP,
+        List.of(),
+        0,
+        7,
+        false,
+        operations,
+        0,
+        OptionalLong.empty(),
+        Optional.empty());
+  }
+
   private static StepTimes times(boolean recomputes) {
-    return new StepTimes(MACHINE, RankLevel.SIP, new TraceVectors(DType.BF16, true), recomputes);
+    return times(MACHINE, recomputes);
+  }
+
+  private static StepTimes times(Machine machine, boolean recomputes) {
+    return new StepTimes(machine, RankLevel.SIP, new TraceVectors(DType.BF16, true), recomputes);
   }
 }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import java.math.BigDecimal;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
@@ -132,6 +133,22 @@ final class TrafficBenchTest {
     Map<String, Object> row = result.rows().getFirst();
     assertThat(of(row, "accepted")).isEqualTo(1 / 16.0, within(0.002));
     assertThat(row.get("saturated")).isEqualTo("yes");
+  }
+
+  /** Half of what is offered cannot arrive, though all that arrives does so soon enough. */
+  @Test
+  void fewerAcceptedThanOffered_isSaturated_butNotByChance() {
+    assertThat(point(10_000, 0.3, 0.195, 0).isSaturated(100)).isTrue();
+    assertThat(point(10_000, 0.3, 0.275, 0).isSaturated(100)).isFalse();
+    assertThat(point(100, 0.3, 0.225, 0).isSaturated(100)).isFalse();
+    assertThat(point(100, 0.3, 0.195, 0).isSaturated(100)).isTrue();
+    assertThat(point(10_000, 0.3, 0.195, 0.3).isSaturated(100)).as("none came yet").isFalse();
+  }
+
+  private static TrafficPoint point(int packets, double offered, double accepted, double early) {
+    long[] latencies = new long[packets];
+    Arrays.fill(latencies, 200);
+    return new TrafficPoint(0.3, offered, accepted, latencies, 0, 100, early, 1);
   }
 
   /** Links without clocked routers: any machine, by the streaming rule. */

@@ -9,10 +9,13 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.kernbench.device.Mode;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.nn.autograd.Parameter.Sharding;
+import org.kernbench.nn.optim.LossScaler;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.torch.Tensor;
@@ -60,9 +63,13 @@ class ExpertOperationsTest {
     }
   }
 
-  /** The auxiliary loss is in no value, but in gradients: as if {@code sum of a s} were added. */
-  @Test
-  void auxiliary_isInGradientsAsIfAddedToTheLoss() {
+  /**
+   * The auxiliary loss is in no value, but in gradients: as if {@code sum of a s} were added, and
+   * multiplied as the loss is.
+   */
+  @ParameterizedTest
+  @ValueSource(doubles = {1, 8})
+  void auxiliary_isInGradientsAsIfAddedToTheLoss(double lossScale) {
     double[] logits = new Random(4).doubles(8, -2, 2).toArray();
     double[] more = new Random(5).doubles(8, 0, 1).toArray();
     for (boolean softmax : List.of(true, false)) {
@@ -74,7 +81,8 @@ class ExpertOperationsTest {
         Variable x = graph.input(in);
         Variable w =
             gating.weights(graph, x, new int[][] {{0}, {1}}, Optional.of(() -> more), () -> {});
-        graph.backward(graph.weightedSum(w, new double[] {0, 0}));
+        LossScaler scaler = new LossScaler(LossScaler.Settings.constant(lossScale));
+        graph.backward(scaler.scaled(graph, graph.weightedSum(w, new double[] {0, 0})));
         grad = x.grad().orElseThrow().toDoubles();
       }
       for (int i = 0; i < 8; i++) {
@@ -82,7 +90,7 @@ class ExpertOperationsTest {
         double numeric =
             (added(logits, i, step, more, softmax) - added(logits, i, -step, more, softmax))
                 / (2 * step);
-        assertThat(grad[i]).isCloseTo(numeric, within(1e-8));
+        assertThat(grad[i]).isCloseTo(lossScale * numeric, within(lossScale * 1e-8));
       }
     }
   }
