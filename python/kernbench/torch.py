@@ -182,9 +182,37 @@ class Group:
         """Gives every rank the rows of all."""
         return self._do("all_gather", async_op, output=output._number, input=input._number)
 
-    def all_to_all(self, output: Tensor, input: Tensor, async_op: bool = False) -> Optional[Work]:
-        """Gives every rank its rows of all."""
-        return self._do("all_to_all", async_op, output=output._number, input=input._number)
+    def all_to_all(
+        self,
+        output: Tensor,
+        input: Tensor,
+        async_op: bool = False,
+        output_split_sizes: Optional[Sequence[int]] = None,
+        input_split_sizes: Optional[Sequence[int]] = None,
+    ) -> Optional[Work]:
+        """Gives every rank its rows of all: as many as each other, or by rank of the group as many as is said."""
+        if (output_split_sizes is None) != (input_split_sizes is None):
+            raise UsageError(
+                "all_to_all: got one of output_split_sizes and input_split_sizes; expected both or none"
+            )
+        if output_split_sizes is None or input_split_sizes is None:
+            return self._do("all_to_all", async_op, output=output._number, input=input._number)
+        rows = {"output_rows": list(output_split_sizes), "input_rows": list(input_split_sizes)}
+        return self._do("all_to_all", async_op, output=output._number, input=input._number, **rows)
+
+    def gather(
+        self, input: Tensor, output: Optional[Tensor] = None, dst: int = 0, async_op: bool = False
+    ) -> Optional[Work]:
+        """Gives ``dst`` the rows of all; only ``dst`` has an output."""
+        more = {} if output is None else {"output": output._number}
+        return self._do("gather", async_op, input=input._number, root=dst, **more)
+
+    def scatter(
+        self, output: Tensor, input: Optional[Tensor] = None, src: int = 0, async_op: bool = False
+    ) -> Optional[Work]:
+        """Gives every rank its rows of what ``src`` has; only ``src`` has an input."""
+        more = {} if input is None else {"input": input._number}
+        return self._do("scatter", async_op, output=output._number, root=src, **more)
 
     def broadcast(self, tensor: Tensor, src: int, async_op: bool = False) -> Optional[Work]:
         """Gives every rank what ``src`` has."""

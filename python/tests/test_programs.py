@@ -259,6 +259,11 @@ class ProgramsTest(unittest.TestCase):
         self.assertRegex(str(caught.exception), r"test_programs\.py:\d+")
         self.assertNotIn("Program.java", str(caught.exception))
 
+    def test_a_machine_without_collectives_says_how_to_open_it(self) -> None:
+        with kb.open("tiny") as torch:
+            with self.assertRaisesRegex(kb.KernbenchError, r"opened without collectives; .*ccl_set=\{\}"):
+                torch.distributed.init_process_group()
+
     def test_wrong_words_of_a_rank_are_the_users(self) -> None:
         def rank(r: Any) -> None:
             r.full((4,), 1.0, "float32")
@@ -308,6 +313,39 @@ class ProgramsTest(unittest.TestCase):
             self.assertEqual(set(s for s in seen if not isinstance(s, tuple)), {0.0})
             history = torch.distributed.history()
             self.assertIn("all_reduce", list(history["op"]))
+
+    def test_gather_scatter_and_uneven_exchanges(self) -> None:
+        seen: List[Any] = []
+
+        def rank(r: Any) -> None:
+            d, p, me = r.distributed, r.world_size, r.rank
+            for later in (False, True):
+                mine = r.full((2,), me)
+                all_of = r.empty((2 * p,)) if me == 1 else None
+                work = d.gather(mine, all_of, 1, async_op=later)
+                if work is not None:
+                    work.wait()
+                part = r.empty((2,))
+                work = d.scatter(part, all_of, 1, async_op=later)
+                if work is not None:
+                    work.wait()
+                seen.append(part.numpy().tolist() == [me, me])
+                to, sent = r.empty((p * (me + 1),)), r.full((p * (p + 1) // 2,), me)  # rank j gets j + 1 of each
+                rows = {"output_split_sizes": [me + 1] * p, "input_split_sizes": [j + 1 for j in range(p)]}
+                work = d.all_to_all(to, sent, async_op=later, **rows)
+                if work is not None:
+                    work.wait()
+                seen.append(to.numpy().tolist() == [j for j in range(p) for _ in range(me + 1)])
+
+        with kb.open("sip-2026", ccl_set={"defaults.algorithm": "ring"}) as torch:
+            torch.distributed.init_process_group()
+            torch.spawn(rank)
+            with self.assertRaisesRegex(kb.UsageError, "expected both or none"):
+                torch.spawn(
+                    lambda r: r.distributed.all_to_all(r.empty((6,)), r.empty((6,)), output_split_sizes=[1] * 6)
+                )
+        self.assertEqual(seen, [True] * len(seen))
+        self.assertGreater(len(seen), 8)
 
     def test_looking_at_the_clock_and_at_any_message(self) -> None:
         seen: List[Any] = []

@@ -100,7 +100,8 @@ final class TraceSampleCommand implements Callable<Integer> {
     }
     RunFolder.create(out);
     WholeFile.writeAll(out, files);
-    terminal.out().println("wrote " + out.resolve(name) + ".0.et to ." + (ranks - 1) + ".et");
+    String last = ranks == 1 ? "" : " to ." + (ranks - 1) + ".et";
+    terminal.out().println("wrote " + out.resolve(name) + ".0.et" + last);
     return 0;
   }
 

@@ -44,6 +44,7 @@ import org.kernbench.torch.placement.DpPolicy;
 public final class Program implements AutoCloseable {
   private final Torch root;
   private final Asker author;
+  private final boolean hasCollectives;
   private Optional<ArrayWindow> window = Optional.empty();
   private final Map<Long, Tensor> tensors = new HashMap<>();
   private final Map<Long, Launch> launches = new HashMap<>();
@@ -51,9 +52,10 @@ public final class Program implements AutoCloseable {
   private final Map<Long, Work> works = new HashMap<>();
   private long numbers;
 
-  private Program(Torch root, Asker author) {
+  private Program(Torch root, Asker author, boolean hasCollectives) {
     this.root = root;
     this.author = author;
+    this.hasCollectives = hasCollectives;
   }
 
   /**
@@ -71,13 +73,14 @@ public final class Program implements AutoCloseable {
     if (options.flag("lines")) {
       with = with.withSimulator(SimulatorOptions.DEFAULT.withLines());
     }
-    if (options.has("ccl") || options.has("ccl_set")) {
+    boolean hasCollectives = options.has("ccl") || options.has("ccl_set");
+    if (hasCollectives) {
       Optional<Path> ccl =
           options.textIfAny("ccl").map(Path::of).or(() -> CclConfig.inDirectory(Path.of("")));
       CclConfig config = CclConfig.load(ccl, options.texts("ccl_set"));
       with = with.withCollectives(CollectiveLibrary.open(machine, config));
     }
-    return new Program(Torch.open(machine, with), author);
+    return new Program(Torch.open(machine, with), author, hasCollectives);
   }
 
   /** Performs one action of the host program; what it gives, by name. */
@@ -259,7 +262,16 @@ public final class Program implements AutoCloseable {
 
   private Map<String, Object> together(JsonObject a, Torch torch) {
     switch (a.text("op")) {
-      case "init_group" -> torch.distributed().initProcessGroup();
+      case "init_group" -> {
+        if (!hasCollectives) {
+          throw new ProgramException(
+              """
+              init_process_group: the machine was opened without collectives; expected ccl or \
+              ccl_set, for example kernbench.open("ring", ccl_set={})\
+              """);
+        }
+        torch.distributed().initProcessGroup();
+      }
       case "destroy_group" -> torch.distributed().destroyProcessGroup();
       case "world" -> {
         return Map.of(
@@ -299,7 +311,31 @@ public final class Program implements AutoCloseable {
       case "reduce_scatter" ->
           group.reduceScatter(tensor(a, "output"), tensor(a, "input"), reduce(a));
       case "all_gather" -> group.allGather(tensor(a, "output"), tensor(a, "input"));
-      case "all_to_all" -> group.allToAll(tensor(a, "output"), tensor(a, "input"));
+      case "all_to_all" -> {
+        if (a.has("output_rows")) {
+          group.allToAll(
+              tensor(a, "output"),
+              tensor(a, "input"),
+              a.wholes("output_rows"),
+              a.wholes("input_rows"));
+        } else {
+          group.allToAll(tensor(a, "output"), tensor(a, "input"));
+        }
+      }
+      case "gather" -> {
+        if (a.has("output")) {
+          group.gather(tensor(a, "output"), tensor(a, "input"), a.whole("root"));
+        } else {
+          group.gather(tensor(a, "input"), a.whole("root"));
+        }
+      }
+      case "scatter" -> {
+        if (a.has("input")) {
+          group.scatter(tensor(a, "output"), tensor(a, "input"), a.whole("root"));
+        } else {
+          group.scatter(tensor(a, "output"), a.whole("root"));
+        }
+      }
       case "broadcast" -> group.broadcast(tensor(a, "tensor"), a.whole("root"));
       case "reduce" -> group.reduce(tensor(a, "tensor"), a.whole("root"), reduce(a));
       case "send" -> group.send(tensor(a, "tensor"), a.whole("root"));
@@ -324,7 +360,22 @@ public final class Program implements AutoCloseable {
       case "reduce_scatter" ->
           group.reduceScatterAsync(tensor(a, "output"), tensor(a, "input"), reduce(a));
       case "all_gather" -> group.allGatherAsync(tensor(a, "output"), tensor(a, "input"));
-      case "all_to_all" -> group.allToAllAsync(tensor(a, "output"), tensor(a, "input"));
+      case "all_to_all" ->
+          a.has("output_rows")
+              ? group.allToAllAsync(
+                  tensor(a, "output"),
+                  tensor(a, "input"),
+                  a.wholes("output_rows"),
+                  a.wholes("input_rows"))
+              : group.allToAllAsync(tensor(a, "output"), tensor(a, "input"));
+      case "gather" ->
+          a.has("output")
+              ? group.gatherAsync(tensor(a, "output"), tensor(a, "input"), a.whole("root"))
+              : group.gatherAsync(tensor(a, "input"), a.whole("root"));
+      case "scatter" ->
+          a.has("input")
+              ? group.scatterAsync(tensor(a, "output"), tensor(a, "input"), a.whole("root"))
+              : group.scatterAsync(tensor(a, "output"), a.whole("root"));
       case "broadcast" -> group.broadcastAsync(tensor(a, "tensor"), a.whole("root"));
       case "reduce" -> group.reduceAsync(tensor(a, "tensor"), a.whole("root"), reduce(a));
       case "send" -> group.isend(tensor(a, "tensor"), a.whole("root"));

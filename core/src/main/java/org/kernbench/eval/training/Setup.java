@@ -5,6 +5,7 @@ import java.util.Optional;
 import org.kernbench.eval.training.TrainingBench.Scope;
 import org.kernbench.nn.autograd.F8;
 import org.kernbench.nn.autograd.Fault;
+import org.kernbench.nn.experts.Routing;
 import org.kernbench.nn.layers.TransformerConfig;
 import org.kernbench.nn.optim.DataParallel;
 import org.kernbench.nn.optim.Zero;
@@ -59,22 +60,23 @@ record Setup(
 
   /** A copy in another pipeline. */
   Setup with(Pipe other) {
-    return with(other, fault, masks);
+    return with(config, other, fault, masks);
   }
 
   /** A copy with another mistake. */
   Setup with(Fault other) {
-    return with(pipe, other, masks);
+    return with(config, pipe, other, masks);
   }
 
   /** A copy that sets other values to zero. */
   Setup with(Masks other) {
-    return with(pipe, fault, other);
+    return with(config, pipe, fault, other);
   }
 
-  private Setup with(Pipe otherPipe, Fault otherFault, Masks otherMasks) {
+  private Setup with(
+      TransformerConfig otherConfig, Pipe otherPipe, Fault otherFault, Masks otherMasks) {
     return new Setup(
-        config,
+        otherConfig,
         scope,
         tokens,
         batch,
@@ -92,6 +94,15 @@ record Setup(
         documents,
         otherMasks,
         f8);
+  }
+
+  /** A copy that needs no values: experts that are chosen by scores are taken in turn. */
+  Setup withoutValues() {
+    return config
+        .experts()
+        .filter(all -> !all.routing().isKnown())
+        .map(all -> with(config.with(all.with(new Routing.Even())), pipe, fault, masks))
+        .orElse(this);
   }
 
   /** One of its blocks without mistake on fewer tokens, with at most two replicas of a sample. */

@@ -75,7 +75,7 @@ final class TcmFit {
 
   /** Of one model in some layout. */
   static TcmFit of(BenchContext context, Setup setup, RankLevel level, Spread spread) {
-    Setup one = setup.oneBlock(fewer(setup.tokens()));
+    Setup one = setup.withoutValues().oneBlock(fewer(setup.tokens()));
     Models models =
         new Models(
             setup.config().name(),

@@ -382,7 +382,7 @@ public final class TrainingBench implements Bench {
         ccl,
         TorchOptions.DEFAULT.withMode(Mode.TIME).withSpread(spread),
         setup.ranks(),
-        new TrainingProgram(setup)::body,
+        new TrainingProgram(setup.withoutValues())::body,
         torch -> ps.set(torch.simulator().nowPs()));
     return ps.get();
   }
