@@ -14,10 +14,10 @@ import org.kernbench.ccl.Bed;
 import org.kernbench.ccl.CollectiveAlgorithm;
 import org.kernbench.ccl.CollectiveException;
 import org.kernbench.ccl.CollectiveTrial;
+import org.kernbench.ccl.Networks;
 import org.kernbench.ccl.library.CclConfig;
 import org.kernbench.ccl.library.CollectiveLibrary;
 import org.kernbench.machine.Machine;
-import org.kernbench.machine.Machines;
 import org.kernbench.tensor.DType;
 import org.kernbench.torch.collective.CollectiveOp;
 import org.kernbench.torch.collective.ReduceKind;
@@ -38,16 +38,6 @@ final class NeighbouringSizesTest {
           CollectiveOp.BROADCAST,
           CollectiveOp.REDUCE,
           CollectiveOp.ALL_TO_ALL);
-
-  private static Machine machine(String topology, int packages, int gbPerS, int latencyNs) {
-    return Machines.load(
-        "ring",
-        List.of(
-            "system.sips.topology=" + topology,
-            "system.sips.count=" + packages,
-            "system.links.sip_to_sip.bandwidth=" + gbPerS + " GB/s",
-            "system.links.sip_to_sip.latency=" + latencyNs + " ns"));
-  }
 
   /** A new one each time, so that nothing is known from another size. */
   private static CollectiveTrial trial(Machine machine, String algorithm) {
@@ -95,7 +85,7 @@ final class NeighbouringSizesTest {
       CollectiveOp op,
       String algorithm,
       int elements) {
-    Machine machine = machine(topology, packages, gbPerS, latencyNs);
+    Machine machine = Networks.of(topology, packages, gbPerS, latencyNs);
     assertThat(spread(machine, algorithm, op, elements)).isLessThan(ALIKE);
   }
 
@@ -103,7 +93,7 @@ final class NeighbouringSizesTest {
   @ParameterizedTest
   @CsvSource({"25, 1000", "50, 250", "100, 100", "200, 250"})
   void forecastOfALongVector_isNearItsSimulation(int gbPerS, int latencyNs) {
-    Machine machine = machine("ring_1d", 6, gbPerS, latencyNs);
+    Machine machine = Networks.of("ring_1d", 6, gbPerS, latencyNs);
     for (int elements : new int[] {125_746, 125_750, 400_000}) {
       CollectiveTrial.Question question = question(CollectiveOp.REDUCE, elements);
       OptionalLong forecast = trial(machine, "binary_tree").predictPs(question);
@@ -112,27 +102,17 @@ final class NeighbouringSizesTest {
     }
   }
 
-  private static <T> T one(Random random, List<T> of) {
-    return of.get(random.nextInt(of.size()));
-  }
-
   /** How many of some drawn calls are not alike; none is far off. */
   private static int unlike(long seed, int cases) {
     Random random = new Random(seed);
     int compared = 0;
     int unlike = 0;
     while (compared < cases) {
-      Machine machine =
-          machine(
-              one(
-                  random,
-                  List.of("ring_1d", "torus_2d", "mesh_2d_no_wrap", "fully_connected", "switch")),
-              one(random, List.of(2, 3, 4, 5, 6, 8)),
-              one(random, List.of(25, 50, 100, 200)),
-              one(random, List.of(100, 250, 1000)));
-      CollectiveOp op = one(random, OPERATIONS);
+      Machine machine = Networks.drawn(random);
+      CollectiveOp op = Networks.one(random, OPERATIONS);
       String algorithm =
-          one(random, CONFIG.names(op).stream().filter(n -> isDrawn(n, op, machine)).toList());
+          Networks.one(
+              random, CONFIG.names(op).stream().filter(n -> isDrawn(n, op, machine)).toList());
       int elements = (int) Math.pow(2, 9 + 9 * random.nextDouble());
       try {
         double spread = spread(machine, algorithm, op, elements / machine.sips() * machine.sips());
