@@ -58,13 +58,13 @@ final class TraceRunCommand implements Callable<Integer> {
     if (others.stream().noneMatch(o -> o.equals("--mode") || o.startsWith("--mode="))) {
       args.addAll(List.of("--mode", "time"));
     }
-    List<String> files = others.stream().filter(TraceCommand.Files::isOne).toList();
+    List<String> files = others.stream().takeWhile(TraceCommand.Files::isOne).toList();
     args.addAll(List.of("--param", "workload=" + traces.files(files)));
     traces.groups().ifPresent(file -> args.addAll(List.of("--param", "groups=" + file)));
     if (roofline) {
       args.addAll(List.of("--param", "compute=roofline"));
     }
-    others.stream().filter(other -> !files.contains(other)).forEach(args::add);
+    args.addAll(others.subList(files.size(), others.size()));
     return spec.root().commandLine().execute(args.toArray(String[]::new));
   }
 }

@@ -52,7 +52,8 @@ public record Neighbours(Pe from, Pe to, String what) {
     return Arrays.stream(way).noneMatch(machine::isUnequal)
         && Arrays.stream(way)
             .map(link -> machine.packageOf(machine.linkTo(link)))
-            .noneMatch(sip -> sip > pair.to.sip() && sip < machine.sips());
+            .filter(sip -> sip < machine.sips()) // no switch
+            .allMatch(sip -> sip == pair.from.sip() || sip == pair.to.sip());
   }
 
   /** Over a link that is as most are, the one to the next package if it is; else one that works. */

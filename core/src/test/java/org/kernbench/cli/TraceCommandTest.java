@@ -149,6 +149,8 @@ final class TraceCommandTest {
         .isEqualTo(Session.of("trace", "lint", folder.resolve("pipeline").toString()).out());
     assertThat(Session.of("trace", "run", first, second, "--format", "csv").out())
         .isEqualTo(Session.of("trace", "run", folder.toString(), "--format", "csv").out());
+    String[] run = {"trace", "run", first, "--topology", second};
+    assertThat(Session.of(run).err()).as("an option's value").contains("pipeline.1.et");
     Session others = Session.of("trace", "lint", first, folder.resolve("b.1.et").toString());
     assertThat(others.exitCode()).isEqualTo(2);
     assertThat(others.err()).contains("expected those of one run, name.0.et, name.1.et, ..");

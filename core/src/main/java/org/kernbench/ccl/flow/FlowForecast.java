@@ -307,14 +307,17 @@ final class FlowForecast {
     return tcmBytes;
   }
 
-  /** Groups of chunks that are followed: so many that later ones wait for credits as these do. */
+  /**
+   * Groups of chunks that are followed: so many that messages of the way with the fewest have
+   * filled its slots, for later ones wait for credits, and then a period.
+   */
   int followed(FlowPace pace) {
     int toFillSlots = Math.ceilDiv(queues.slots(), pace.together() * leastMessages);
     int before = Math.max(Math.ceilDiv(steps.steps(), pace.apart()), toFillSlots);
     return before + Math.max(3, period(pace));
   }
 
-  /** Groups of chunks after which messages are in the same slots again. */
+  /** Groups of chunks after which that way's messages are in the same slots again. */
   private int period(FlowPace pace) {
     int slot = 0;
     int groups = 0;

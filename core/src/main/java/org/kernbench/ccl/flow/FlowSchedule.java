@@ -376,7 +376,7 @@ public final class FlowSchedule implements Schedule {
   /**
    * The fastest by simulation of those near the best forecast, which may differ by a picosecond
    * where times differ by tenths: who meets whom on a link is guessed in a forecast. First the best
-   * for each way and number of chunks, for in these forecasts err most; then others like the
+   * for each drawing and number of chunks, in which forecasts err most; then others like the
    * fastest of them. The best forecast where it is exact, or simulation would take long.
    */
   private Choice confirmed(CollectiveCall call, List<Choice> near) {

@@ -3,32 +3,27 @@ package org.kernbench.ccl.flow;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.List;
-import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Random;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.kernbench.ccl.Bed;
 import org.kernbench.ccl.CollectiveAlgorithm;
 import org.kernbench.ccl.CollectiveException;
 import org.kernbench.ccl.CollectiveTrial;
 import org.kernbench.ccl.Networks;
-import org.kernbench.ccl.library.CclConfig;
 import org.kernbench.ccl.library.CollectiveLibrary;
 import org.kernbench.machine.Machine;
 import org.kernbench.tensor.DType;
 import org.kernbench.torch.collective.CollectiveOp;
 import org.kernbench.torch.collective.ReduceKind;
-import org.kernbench.torch.placement.RankLevel;
 
 /**
  * A few bytes more do not change the time of a call: what is chosen for one size and not for the
  * next was chosen by a wrong forecast (ADR 0317).
  */
 final class NeighbouringSizesTest {
-  private static final CclConfig CONFIG = CclConfig.load(Optional.empty(), List.of());
   private static final double ALIKE = 1.06;
   private static final List<CollectiveOp> OPERATIONS =
       List.of(
@@ -38,16 +33,6 @@ final class NeighbouringSizesTest {
           CollectiveOp.BROADCAST,
           CollectiveOp.REDUCE,
           CollectiveOp.ALL_TO_ALL);
-
-  /** A new one each time, so that nothing is known from another size. */
-  private static CollectiveTrial trial(Machine machine, String algorithm) {
-    return CollectiveTrial.of(
-        machine,
-        CollectiveLibrary.algorithm(CONFIG, algorithm),
-        CONFIG.of(algorithm),
-        RankLevel.SIP,
-        Bed.leads(machine, RankLevel.SIP, machine.sips()));
-  }
 
   private static CollectiveTrial.Question question(CollectiveOp op, int elements) {
     return new CollectiveTrial.Question(
@@ -60,7 +45,7 @@ final class NeighbouringSizesTest {
     long most = 0;
     int step = op == CollectiveOp.ALL_TO_ALL ? 4 * machine.sips() : 4;
     for (int more = 0; more <= 2 * step; more += step) {
-      long ps = trial(machine, algorithm).timePs(question(op, elements + more));
+      long ps = Networks.trial(machine, algorithm).timePs(question(op, elements + more));
       least = Math.min(least, ps);
       most = Math.max(most, ps);
     }
@@ -96,8 +81,10 @@ final class NeighbouringSizesTest {
     Machine machine = Networks.of("ring_1d", 6, gbPerS, latencyNs);
     for (int elements : new int[] {125_746, 125_750, 400_000}) {
       CollectiveTrial.Question question = question(CollectiveOp.REDUCE, elements);
-      OptionalLong forecast = trial(machine, "binary_tree").predictPs(question);
-      assertThat((double) forecast.orElseThrow() / trial(machine, "binary_tree").timePs(question))
+      OptionalLong forecast = Networks.trial(machine, "binary_tree").predictPs(question);
+      assertThat(
+              (double) forecast.orElseThrow()
+                  / Networks.trial(machine, "binary_tree").timePs(question))
           .isBetween(0.93, 1.06);
     }
   }
@@ -112,7 +99,8 @@ final class NeighbouringSizesTest {
       CollectiveOp op = Networks.one(random, OPERATIONS);
       String algorithm =
           Networks.one(
-              random, CONFIG.names(op).stream().filter(n -> isDrawn(n, op, machine)).toList());
+              random,
+              Networks.CONFIG.names(op).stream().filter(n -> isDrawn(n, op, machine)).toList());
       int elements = (int) Math.pow(2, 9 + 9 * random.nextDouble());
       try {
         double spread = spread(machine, algorithm, op, elements / machine.sips() * machine.sips());
@@ -127,7 +115,7 @@ final class NeighbouringSizesTest {
   }
 
   private static boolean isDrawn(String name, CollectiveOp op, Machine machine) {
-    CollectiveAlgorithm algorithm = CollectiveLibrary.algorithm(CONFIG, name);
+    CollectiveAlgorithm algorithm = CollectiveLibrary.algorithm(Networks.CONFIG, name);
     return algorithm instanceof DrawnAlgorithm
         && algorithm.operations().contains(op)
         && algorithm.isFor(machine);

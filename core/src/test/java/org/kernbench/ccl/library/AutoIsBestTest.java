@@ -3,13 +3,11 @@ package org.kernbench.ccl.library;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.List;
-import java.util.Optional;
 import java.util.Random;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.kernbench.ccl.Bed;
 import org.kernbench.ccl.CollectiveAlgorithm;
 import org.kernbench.ccl.CollectiveException;
 import org.kernbench.ccl.CollectiveTrial;
@@ -19,22 +17,11 @@ import org.kernbench.machine.Machine;
 import org.kernbench.tensor.DType;
 import org.kernbench.torch.collective.CollectiveOp;
 import org.kernbench.torch.collective.ReduceKind;
-import org.kernbench.torch.placement.RankLevel;
 
 /** Nothing that is configured does a call sooner than what {@code auto} takes (ADR 0318). */
 final class AutoIsBestTest {
-  private static final CclConfig CONFIG = CclConfig.load(Optional.empty(), List.of());
   private static final List<CollectiveOp> OPERATIONS =
       Auto.all().stream().filter(op -> op != CollectiveOp.BARRIER).sorted().toList();
-
-  private static CollectiveTrial trial(Machine machine, String algorithm) {
-    return CollectiveTrial.of(
-        machine,
-        CollectiveLibrary.algorithm(CONFIG, algorithm),
-        CONFIG.of(algorithm),
-        RankLevel.SIP,
-        Bed.leads(machine, RankLevel.SIP, machine.sips()));
-  }
 
   private static void drawn(long seed, int calls) {
     Random random = new Random(seed);
@@ -53,8 +40,8 @@ final class AutoIsBestTest {
             DType.F16,
             op.hasRoot() ? 0 : -1,
             elements / machine.sips() * machine.sips());
-    long chosen = trial(machine, "auto").timePs(question);
-    for (String name : CONFIG.names(op)) {
+    long chosen = Networks.trial(machine, "auto").timePs(question);
+    for (String name : Networks.CONFIG.names(op)) {
       assertThat(timePs(machine, name, question))
           .as("%s of %s on %s packages", name, question, machine.sips())
           .isGreaterThanOrEqualTo(chosen);
@@ -63,12 +50,12 @@ final class AutoIsBestTest {
 
   /** For ever, if it cannot. */
   private static long timePs(Machine machine, String name, CollectiveTrial.Question question) {
-    CollectiveAlgorithm algorithm = CollectiveLibrary.algorithm(CONFIG, name);
+    CollectiveAlgorithm algorithm = CollectiveLibrary.algorithm(Networks.CONFIG, name);
     if (!algorithm.operations().contains(question.op()) || !algorithm.isFor(machine)) {
       return Long.MAX_VALUE;
     }
     try {
-      return trial(machine, name).timePs(question);
+      return Networks.trial(machine, name).timePs(question);
     } catch (CollectiveException | DeadlockException refused) {
       return Long.MAX_VALUE;
     }
