@@ -6,8 +6,8 @@
  *
  * Run:      scripts/run-java examples/PackedSequences.java
  * Expected: (checked by ExamplesTest)
- *   [0, 512]: attention counts 16.8 Mflop, block and head 84.5 us, last logit 0.7904
- *   [0, 100, 128, 384, 512]: attention counts 6.0 Mflop, block and head 58.3 us, last logit 0.8407
+ *   [0, 512]: attention counts 16.8 Mflop, block and head 84.4 us, last logit 0.7904
+ *   [0, 100, 128, 384, 512]: attention counts 6.0 Mflop, block and head 58.2 us, last logit 0.8407
  */
 import java.util.Arrays;
 import java.util.List;

@@ -1,6 +1,8 @@
 package org.kernbench.eval.benches;
 
+import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.kernbench.device.Launch;
 import org.kernbench.eval.Bench;
 import org.kernbench.eval.BenchContext;
@@ -8,6 +10,7 @@ import org.kernbench.eval.DeviceChoice;
 import org.kernbench.eval.Outcome;
 import org.kernbench.eval.Param;
 import org.kernbench.machine.Pe;
+import org.kernbench.nn.autograd.Variable;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Shard;
@@ -19,7 +22,8 @@ import org.kernbench.torch.Tensor;
  * {@code attention-prefill}: {@code softmax(Q K^T / sqrt(d)) V} for one head per PE of a cube, tile
  * by tile with the running maximum and sum of Milakov and Gimelshein (as in FlashAttention): scores
  * never leave TCM. The mask is causal and may hide the first queries altogether, as left padding
- * does; those give zeros.
+ * does; those give zeros. Or the same heads as attention of a model, which chooses its tiles and
+ * divides queries and heads itself.
  */
 final class AttentionPrefillBench implements Bench {
   private static final Param<Integer> SEQUENCE =
@@ -32,6 +36,25 @@ final class AttentionPrefillBench implements Bench {
       Param.integer("tile_q", 32, 1, 1024, "queries of a tile");
   private static final Param<Integer> TILE_K =
       Param.integer("tile_k", 32, 1, 1024, "keys of a tile");
+
+  private static final Param<Split> SPLIT =
+      Param.choice(
+          "split",
+          Split.HEADS,
+          Split.class,
+          "how heads, one for each PE, are divided: each to its PE, or as models do it on a device");
+
+  private static final Param<KernelBed.Over> OVER =
+      Param.choice(
+          "over",
+          KernelBed.Over.CUBE,
+          List.of(KernelBed.Over.CUBE, KernelBed.Over.PACKAGE),
+          "PEs of a cube, or of the package");
+
+  private enum Split {
+    HEADS,
+    DEVICE
+  }
 
   @Override
   public String name() {
@@ -46,11 +69,98 @@ final class AttentionPrefillBench implements Bench {
   @Override
   public List<Param<?>> params() {
     return List.of(
-        SEQUENCE, HEAD_DIM, PADDING, TILE_Q, TILE_K, KernelBed.DTYPE, DeviceChoice.PARAM);
+        SEQUENCE,
+        HEAD_DIM,
+        PADDING,
+        TILE_Q,
+        TILE_K,
+        KernelBed.DTYPE,
+        SPLIT,
+        OVER,
+        DeviceChoice.PARAM);
   }
 
   @Override
   public Outcome run(BenchContext context) {
+    return context.param(SPLIT) == Split.DEVICE ? onDevice(context) : byHeads(context);
+  }
+
+  private static Outcome onDevice(BenchContext context) {
+    try (ModelBed bed = ModelBed.open(context, context.param(OVER))) {
+      int s = context.param(SEQUENCE);
+      int dim = context.param(HEAD_DIM);
+      int padding = context.param(PADDING);
+      DType d = KernelBed.dtype(context);
+      int heads = bed.pes();
+      List<Head> all = new ArrayList<>();
+      for (int r = 0; r < heads; r++) {
+        all.add(Head.of(bed.bed(), r, s, dim, d));
+      }
+      int[] at = IntStream.range(0, s).toArray();
+      int[] seenFrom = IntStream.range(0, s).map(i -> i < padding ? s + i : i).toArray();
+      Variable[] in = new Variable[3];
+      for (int i = 0; i < in.length; i++) {
+        int part = i;
+        HostValues values =
+            bed.bed()
+                .values(() -> besides(all.stream().map(h -> h.part(part).get()).toList(), s, dim));
+        in[i] = bed.activation("qkv".substring(i, i + 1), d, values, s, 1, heads * dim);
+      }
+      Variable y = bed.graph().attention(in[0], in[1], in[2], dim, at, seenFrom);
+      HostValues want =
+          bed.bed().values(() -> besides(all.stream().map(h -> h.want(padding)).toList(), s, dim));
+      bed.check(y.value(), want, () -> bound(d, s, dim));
+      double pairs = (double) s * (s + 1) / 2;
+      return bed.outcome(4 * pairs * dim * heads, 4.0 * s * dim * heads * d.sizeBytes());
+    }
+  }
+
+  /** Matrices of {@code s} rows of {@code dim}, one behind the other in each row. */
+  private static double[] besides(List<double[]> matrices, int s, int dim) {
+    double[] rows = new double[s * dim * matrices.size()];
+    for (int i = 0; i < s; i++) {
+      for (int r = 0; r < matrices.size(); r++) {
+        System.arraycopy(matrices.get(r), i * dim, rows, (i * matrices.size() + r) * dim, dim);
+      }
+    }
+    return rows;
+  }
+
+  /** Queries, keys and values of one head. */
+  private record Head(HostValues q, HostValues k, HostValues v, int s, int dim) {
+    static Head of(KernelBed bed, int r, int s, int dim, DType d) {
+      return new Head(
+          bed.random(r, s * dim, d),
+          bed.random(50 + r, s * dim, d),
+          bed.random(99 + r, s * dim, d),
+          s,
+          dim);
+    }
+
+    HostValues part(int i) {
+      return List.of(q, k, v).get(i);
+    }
+
+    double[] want(int padding) {
+      int from = Math.min(padding, s);
+      return ReferenceFunctions.attention(
+          q.get(),
+          k.rows(dim, from, s).get(),
+          v.rows(dim, from, s).get(),
+          s,
+          dim,
+          i -> Math.max(0, i + 1 - padding));
+    }
+  }
+
+  /**
+   * Probabilities and the result are rounded to the dtype, each relative to values of at most 1.
+   */
+  private static double bound(DType d, int s, int dim) {
+    return 2.5 * d.unitRoundoff() + (s + 4 * dim + 64) * d.accumulator().unitRoundoff();
+  }
+
+  private static Outcome byHeads(BenchContext context) {
     try (KernelBed bed = KernelBed.open(context)) {
       int s = context.param(SEQUENCE);
       int dim = context.param(HEAD_DIM);
@@ -58,16 +168,17 @@ final class AttentionPrefillBench implements Bench {
       int tileQ = context.param(TILE_Q);
       int tileK = context.param(TILE_K);
       DType d = KernelBed.dtype(context);
-      List<Pe> pes = bed.places(KernelBed.Over.CUBE);
+      List<Pe> pes = bed.places(context.param(OVER));
       int p = pes.size();
       Tensor[] qs = new Tensor[p];
       Tensor[] ks = new Tensor[p];
       Tensor[] vs = new Tensor[p];
       Tensor[] ys = new Tensor[p];
       for (int r = 0; r < p; r++) {
-        qs[r] = bed.tensor(pes.get(r), "q" + r, d, bed.random(r, s * dim, d), s, dim);
-        ks[r] = bed.tensor(pes.get(r), "k" + r, d, bed.random(50 + r, s * dim, d), s, dim);
-        vs[r] = bed.tensor(pes.get(r), "v" + r, d, bed.random(99 + r, s * dim, d), s, dim);
+        Head head = Head.of(bed, r, s, dim, d);
+        qs[r] = bed.tensor(pes.get(r), "q" + r, d, head.q, s, dim);
+        ks[r] = bed.tensor(pes.get(r), "k" + r, d, head.k, s, dim);
+        vs[r] = bed.tensor(pes.get(r), "v" + r, d, head.v, s, dim);
         ys[r] = bed.empty(pes.get(r), "y" + r, d, s, dim);
       }
       Launch launch =
@@ -106,18 +217,8 @@ final class AttentionPrefillBench implements Bench {
                 }
               });
       for (int r = 0; r < p; r++) {
-        HostValues q = bed.random(r, s * dim, d);
-        HostValues k = bed.random(50 + r, s * dim, d).rows(dim, Math.min(padding, s), s);
-        HostValues v = bed.random(99 + r, s * dim, d).rows(dim, Math.min(padding, s), s);
-        HostValues want =
-            bed.values(() ->
-                ReferenceFunctions.attention(
-                    q.get(), k.get(), v.get(), s, dim, i -> Math.max(0, i + 1 - padding)));
-        // probabilities and the result are rounded to the dtype, each relative to |v| <= 1
-        bed.check(
-            ys[r],
-            want,
-            2.5 * d.unitRoundoff() + (s + 4 * dim + 64) * d.accumulator().unitRoundoff());
+        Head head = Head.of(bed, r, s, dim, d);
+        bed.check(ys[r], bed.values(() -> head.want(padding)), () -> bound(d, s, dim));
       }
       double pairs = (double) s * (s + 1) / 2;
       return bed.outcome(

@@ -10,6 +10,9 @@ import org.kernbench.eval.Outcome;
 import org.kernbench.eval.Param;
 import org.kernbench.eval.Params;
 import org.kernbench.machine.Pe;
+import org.kernbench.nn.autograd.Graph;
+import org.kernbench.nn.autograd.Parameter;
+import org.kernbench.nn.autograd.Variable;
 import org.kernbench.tensor.DType;
 import org.kernbench.tl.CompositeGemm;
 import org.kernbench.tl.Epilogue;
@@ -18,8 +21,9 @@ import org.kernbench.torch.Tensor;
 
 /**
  * {@code fused-mlp}: {@code Y = gelu(X W1 + b1) W2 + b2 + X}, tensor parallel over the PEs of a
- * cube: W1 and b1 by columns, W2 by rows, partial sums reduced and scattered by rows around a ring.
- * Bias, gelu and the residual are epilogues of the composites.
+ * cube, or of a package: W1 and b1 by columns, W2 by rows, partial sums reduced and scattered by
+ * rows around a ring. Bias, gelu and the residual are epilogues of the composites. Or the same as
+ * operations of a model, each divided as models divide it.
  */
 final class FusedMlpBench implements Bench {
   private static final Param<Integer> TOKENS =
@@ -28,6 +32,25 @@ final class FusedMlpBench implements Bench {
       Param.integer("hidden", 96, 1, 1 << 14, "columns of X");
   private static final Param<Integer> INNER =
       Param.integer("inner", 256, 1, 1 << 16, "columns of W1; at least one per PE");
+
+  private static final Param<Split> SPLIT =
+      Param.choice(
+          "split",
+          Split.RING,
+          Split.class,
+          "tensor parallel with sums around a ring, or as models divide it over a device");
+
+  private static final Param<KernelBed.Over> OVER =
+      Param.choice(
+          "over",
+          KernelBed.Over.CUBE,
+          List.of(KernelBed.Over.CUBE, KernelBed.Over.PACKAGE),
+          "PEs of a cube, or of the package");
+
+  private enum Split {
+    RING,
+    DEVICE
+  }
 
   @Override
   public String name() {
@@ -41,7 +64,7 @@ final class FusedMlpBench implements Bench {
 
   @Override
   public List<Param<?>> params() {
-    return List.of(TOKENS, HIDDEN, INNER, KernelBed.DTYPE, DeviceChoice.PARAM);
+    return List.of(TOKENS, HIDDEN, INNER, KernelBed.DTYPE, SPLIT, OVER, DeviceChoice.PARAM);
   }
 
   @Override
@@ -51,23 +74,79 @@ final class FusedMlpBench implements Bench {
 
   @Override
   public Outcome run(BenchContext context) {
-    try (KernelBed bed = KernelBed.open(context)) {
+    return context.param(SPLIT) == Split.DEVICE ? onDevice(context) : aroundRing(context);
+  }
+
+  /** Operands, and what should come of them. */
+  private record Layers(
+      int m,
+      int h,
+      int f,
+      DType d,
+      HostValues x,
+      HostValues w1,
+      HostValues b1,
+      HostValues w2,
+      HostValues b2,
+      HostValues inner,
+      HostValues want) {
+    static Layers of(BenchContext context, KernelBed bed) {
       int m = context.param(TOKENS);
       int h = context.param(HIDDEN);
       int f = context.param(INNER);
       DType d = KernelBed.dtype(context);
-      List<Pe> pes = bed.places(KernelBed.Over.CUBE);
+      HostValues x = bed.random(1, m * h, d);
+      HostValues w1 = scaled(bed.random(2, h * f, d), 1 / Math.sqrt(h), d);
+      HostValues b1 = bed.random(3, f, d);
+      HostValues w2 = scaled(bed.random(4, f * h, d), 1 / Math.sqrt(f), d);
+      HostValues b2 = bed.random(5, h, d);
+      HostValues inner =
+          bed.values(() -> hidden(KernelBed.product(x.get(), w1.get(), m, h, f), b1.get()));
+      HostValues want =
+          bed.values(
+              () -> outer(KernelBed.product(inner.get(), w2.get(), m, f, h), b2.get(), x.get()));
+      return new Layers(m, h, f, d, x, w1, b1, w2, b2, inner, want);
+    }
+
+    double bound() {
+      return FusedMlpBench.bound(d, h, f, inner.get());
+    }
+  }
+
+  private static Outcome onDevice(BenchContext context) {
+    try (ModelBed bed = ModelBed.open(context, context.param(OVER))) {
+      Layers of = Layers.of(context, bed.bed());
+      int h = of.h;
+      int f = of.f;
+      DType d = of.d;
+      Graph graph = bed.graph();
+      Variable x = bed.activation("x", d, of.x, of.m, h);
+      Parameter w1 = bed.weight("w1", d, bed.bed().values(() -> of.w1.transposed(h)), f, h);
+      Parameter w2 = bed.weight("w2", d, bed.bed().values(() -> of.w2.transposed(f)), h, f);
+      Parameter b1 = bed.weight("b1", d, of.b1, f);
+      Parameter b2 = bed.weight("b2", d, of.b2, h);
+      Variable inner = graph.gelu(graph.addBias(graph.linear(x, w1), b1));
+      Variable y = graph.add(graph.addBias(graph.linear(inner, w2), b2), x);
+      // rounded three times, not once, on the way to the inner values and from there to the result
+      bed.check(y.value(), of.want, () -> 4 * of.bound());
+      double elements = 2.0 * h * f + f + h + 2.0 * of.m * h;
+      return bed.outcome(4.0 * of.m * h * f, elements * d.sizeBytes());
+    }
+  }
+
+  private static Outcome aroundRing(BenchContext context) {
+    try (KernelBed bed = KernelBed.open(context)) {
+      Layers of = Layers.of(context, bed);
+      int m = of.m;
+      int h = of.h;
+      int f = of.f;
+      DType d = of.d;
+      List<Pe> pes = bed.places(context.param(OVER));
       int p = pes.size();
       if (m < p || f < p) {
         throw new UsageException(
             "tokens and inner are %s and %s; expected at least %s, one per PE".formatted(m, f, p));
       }
-      double scale = 1 / Math.sqrt(h);
-      HostValues x = bed.random(1, m * h, d);
-      HostValues w1 = scaled(bed.random(2, h * f, d), scale, d);
-      HostValues b1 = bed.random(3, f, d);
-      HostValues w2 = scaled(bed.random(4, f * h, d), 1 / Math.sqrt(f), d);
-      HostValues b2 = bed.random(5, h, d);
       Tensor[] xs = new Tensor[p];
       Tensor[] firsts = new Tensor[p];
       Tensor[] biases = new Tensor[p];
@@ -83,12 +162,12 @@ final class FusedMlpBench implements Bench {
         int row = ShardedGemm.start(m, r, p);
         int rows = ShardedGemm.start(m, r + 1, p) - row;
         Pe pe = pes.get(r);
-        xs[r] = bed.tensor(pe, "x" + r, d, x, m, h);
-        firsts[r] = bed.tensor(pe, "w1_" + r, d, w1.block(f, 0, h, c, cEnd), h, cEnd - c);
-        biases[r] = bed.tensor(pe, "b1_" + r, d, b1.rows(1, c, cEnd), cEnd - c);
+        xs[r] = bed.tensor(pe, "x" + r, d, of.x, m, h);
+        firsts[r] = bed.tensor(pe, "w1_" + r, d, of.w1.block(f, 0, h, c, cEnd), h, cEnd - c);
+        biases[r] = bed.tensor(pe, "b1_" + r, d, of.b1.rows(1, c, cEnd), cEnd - c);
         inners[r] = bed.empty(pe, "inner" + r, d, m, cEnd - c);
-        seconds[r] = bed.tensor(pe, "w2_" + r, d, w2.rows(h, c, cEnd), cEnd - c, h);
-        addends[r] = bed.tensor(pe, "b2_" + r, d, b2, h);
+        seconds[r] = bed.tensor(pe, "w2_" + r, d, of.w2.rows(h, c, cEnd), cEnd - c, h);
+        addends[r] = bed.tensor(pe, "b2_" + r, d, of.b2, h);
         partial[r] = bed.empty(pe, "partial" + r, d.accumulator(), m, h);
         sums[r] = bed.empty(pe, "sums" + r, d.accumulator(), rows, h);
         ys[r] = bed.empty(pe, "y" + r, d, rows, h);
@@ -118,16 +197,11 @@ final class FusedMlpBench implements Bench {
                 tl.store(ys[r], tl.load(sums[r]).add(bias).add(residual).cast(d));
               },
               bed.connectRing(pes));
-      HostValues inner =
-          bed.values(() -> hidden(KernelBed.product(x.get(), w1.get(), m, h, f), b1.get()));
-      HostValues want =
-          bed.values(
-              () -> outer(KernelBed.product(inner.get(), w2.get(), m, f, h), b2.get(), x.get()));
       for (int r = 0; r < p; r++) {
         bed.check(
             ys[r],
-            want.rows(h, ShardedGemm.start(m, r, p), ShardedGemm.start(m, r + 1, p)),
-            () -> bound(d, h, f, inner.get()));
+            of.want.rows(h, ShardedGemm.start(m, r, p), ShardedGemm.start(m, r + 1, p)),
+            of::bound);
       }
       double mine = ShardedGemm.start(f, 1, p);
       return bed.outcome(

@@ -1,5 +1,6 @@
 package org.kernbench.eval.benches;
 
+import java.util.ArrayList;
 import java.util.List;
 import org.kernbench.device.Launch;
 import org.kernbench.eval.Bench;
@@ -9,6 +10,8 @@ import org.kernbench.eval.Outcome;
 import org.kernbench.eval.Param;
 import org.kernbench.eval.Params;
 import org.kernbench.machine.Pe;
+import org.kernbench.nn.autograd.Parameter;
+import org.kernbench.nn.autograd.Variable;
 import org.kernbench.tensor.DType;
 import org.kernbench.tl.CompositeGemm;
 import org.kernbench.tl.ShardedGemm;
@@ -16,13 +19,26 @@ import org.kernbench.torch.Tensor;
 
 /**
  * {@code gpt3-qkv}: the query, key and value projection of GPT-3 in decode, weights divided by
- * columns over all PEs of a package. With {@code hidden=12288} the weights are 906 MB.
+ * columns over all PEs of a package, or as models divide it. With {@code hidden=12288} the weights
+ * are 906 MB.
  */
 final class Gpt3QkvBench implements Bench {
   private static final Param<Integer> BATCH =
       Param.integer("batch", 4, 1, 4096, "tokens that are decoded together");
   private static final Param<Integer> HIDDEN =
       Param.integer("hidden", 768, 8, 1 << 16, "model width; GPT-3 has 12288");
+
+  private static final Param<Split> SPLIT =
+      Param.choice(
+          "split",
+          Split.COLUMNS,
+          Split.class,
+          "how it is divided: each PE its columns, or as models divide it over a device");
+
+  private enum Split {
+    COLUMNS,
+    DEVICE
+  }
 
   @Override
   public String name() {
@@ -36,7 +52,7 @@ final class Gpt3QkvBench implements Bench {
 
   @Override
   public List<Param<?>> params() {
-    return List.of(BATCH, HIDDEN, KernelBed.DTYPE, DeviceChoice.PARAM);
+    return List.of(BATCH, HIDDEN, KernelBed.DTYPE, SPLIT, DeviceChoice.PARAM);
   }
 
   @Override
@@ -51,6 +67,38 @@ final class Gpt3QkvBench implements Bench {
 
   @Override
   public Outcome run(BenchContext context) {
+    return context.param(SPLIT) == Split.DEVICE ? onDevice(context) : byColumns(context);
+  }
+
+  /** Query, key and value as three layers of one input. */
+  private static Outcome onDevice(BenchContext context) {
+    try (ModelBed bed = ModelBed.open(context, KernelBed.Over.PACKAGE)) {
+      int m = context.param(BATCH);
+      int k = context.param(HIDDEN);
+      DType d = KernelBed.dtype(context);
+      HostValues x = bed.bed().random(1, m * k, d);
+      Variable in = bed.activation("x", d, x, m, k);
+      List<HostValues> ws = new ArrayList<>();
+      List<Parameter> weights = new ArrayList<>();
+      for (String name : List.of("query", "key", "value")) {
+        HostValues w = bed.bed().random(2 + ws.size(), k * k, d);
+        ws.add(w);
+        weights.add(bed.weight(name, d, w, k, k));
+      }
+      bed.graph().linearAhead(in, weights, false);
+      List<Variable> ys = weights.stream().map(w -> bed.graph().linear(in, w)).toList();
+      for (int i = 0; i < ws.size(); i++) { // after all launches: who reads a result waits for it
+        HostValues w = ws.get(i);
+        bed.check(
+            ys.get(i).value(), d, k, () -> KernelBed.product(x.get(), w.transposed(k), m, k, k));
+      }
+      double elements = (double) m * k + 3.0 * k * k + 3.0 * m * k;
+      return bed.outcome(6.0 * m * k * k, elements * d.sizeBytes())
+          .condition("weight_bytes", 3L * k * k * d.sizeBytes());
+    }
+  }
+
+  private static Outcome byColumns(BenchContext context) {
     try (KernelBed bed = KernelBed.open(context)) {
       int m = context.param(BATCH);
       int k = context.param(HIDDEN);

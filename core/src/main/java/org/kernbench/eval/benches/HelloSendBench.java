@@ -24,6 +24,7 @@ import org.kernbench.tl.Kernel;
 import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.TorchOptions;
+import org.kernbench.torch.placement.RankLevel;
 
 /** {@code hello-send}: one PE loads a vector and sends it, another receives and stores it. */
 final class HelloSendBench implements Bench {
@@ -63,7 +64,9 @@ final class HelloSendBench implements Bench {
     }
     TorchOptions options =
         new TorchOptions(
-            context.mode(), context.recording().withLines(), Optional.of(new EveryPe(machine)));
+            context.mode(),
+            context.recording().withLines(),
+            Optional.of(new NoGroups(machine, RankLevel.PE)));
     try (Torch torch = Torch.open(machine, options)) {
       return run(context, torch, from, to);
     }

@@ -41,6 +41,19 @@ final class HostValues {
     return block(columns, from, to, 0, columns);
   }
 
+  /** The transpose of a matrix of some rows. */
+  double[] transposed(int rows) {
+    double[] matrix = get();
+    int columns = matrix.length / rows;
+    double[] turned = new double[matrix.length];
+    for (int i = 0; i < rows; i++) {
+      for (int j = 0; j < columns; j++) {
+        turned[j * rows + i] = matrix[i * columns + j];
+      }
+    }
+    return turned;
+  }
+
   /** A block of a matrix with {@code width} columns. */
   HostValues block(int width, int row, int rowEnd, int column, int columnEnd) {
     return of(() -> KernelBed.block(get(), width, row, rowEnd, column, columnEnd));

@@ -31,6 +31,8 @@ import org.kernbench.tl.Kernel;
 import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.TorchOptions;
+import org.kernbench.torch.placement.RankLevel;
+import org.kernbench.torch.placement.Spread;
 
 /**
  * What benches of kernels share: tensors on any PE, one launch, values against a reference in f64
@@ -65,7 +67,7 @@ final class KernelBed implements AutoCloseable {
   private final List<double[]> wanted = new ArrayList<>();
   private double allowed;
 
-  private KernelBed(BenchContext context, Machine machine) {
+  private KernelBed(BenchContext context, Machine machine, RankLevel level) {
     this.context = context;
     this.machine = machine;
     this.device = DeviceChoice.of(context, machine);
@@ -75,11 +77,25 @@ final class KernelBed implements AutoCloseable {
             new TorchOptions(
                 context.mode(),
                 context.recording().withLines(),
-                Optional.of(new EveryPe(machine))));
+                Optional.of(new NoGroups(machine, level)),
+                Spread.ALL));
   }
 
+  /** A bed whose tensors lie on one PE each. */
   static KernelBed open(BenchContext context) {
-    return new KernelBed(context, context.machine());
+    return open(context, RankLevel.PE);
+  }
+
+  /** A bed for what is spread over devices of a level. */
+  static KernelBed open(BenchContext context, RankLevel level) {
+    return new KernelBed(context, context.machine(), level);
+  }
+
+  /** The host's view, on the first device of the package that the user chose. */
+  Torch torch() {
+    int devices = torch.ahbm().deviceCount() / machine.sips();
+    torch.ahbm().setDevice(device.sip() * devices);
+    return torch;
   }
 
   static DType dtype(BenchContext context) {
@@ -284,41 +300,75 @@ final class KernelBed implements AutoCloseable {
    * @param kind for what libraries and the host add to it
    */
   Outcome outcome(Launch launch, Work work, OperationClass kind) {
-    Outcome outcome = Outcome.on(machine);
-    OpLog log = torch.simulator().opLog();
-    boolean timed = context.mode() != Mode.VALUES;
-    outcome.simulated(torch.simulator().eventCount(), timed ? log.hash() : "");
-    if (context.mode() != Mode.TIME) {
-      outcome.values(joined(got), joined(wanted), allowed);
-    }
-    if (timed) {
-      double peak = 0; // of the fastest PE and memory: which PE does most is not known here
-      double bytesPerPs = 0;
-      int sip = -1;
-      for (Pe pe : launch.pes()) {
-        if (pe.sip() == sip) {
-          continue; // all of a package are alike
-        }
-        sip = pe.sip();
-        peak = Math.max(peak, machine.pe(pe.sip()).gemm().peakFlops());
-        bytesPerPs = Math.max(bytesPerPs, StreamCosts.of(machine, pe).bytesPerPs());
-      }
-      double flopsPs = work.flops / peak * 1e12;
-      double bytesPs = work.bytes / bytesPerPs;
-      long bound = (long) Math.floor(Math.max(flopsPs, bytesPs) * (1 - 1e-9));
-      outcome.time(launch.criticalPs(), bound, flopsPs > bytesPs ? "compute" : "memory");
-      double seconds = launch.criticalPs() / 1e12;
-      if (work.flops > 0) {
-        outcome.metric("tflops_per_pe", Numbers.rounded(work.flops / seconds / 1e12));
-        outcome.metric("array_utilisation", Numbers.rounded(work.flops / peak / seconds));
-      }
-      outcome.metric("gb_per_s_per_pe", Numbers.rounded(work.bytes / seconds / 1e9));
-      busy(outcome, log, launch);
-      outcome.explained(log, launch, machine.ipcq());
-      outcome.breakdown().ifPresent(path -> outcome.metric("cause", KernelCause.of(path)));
+    Outcome outcome = judged();
+    if (isTimed()) {
+      measure(outcome, launch.startPs(), launch, work);
+      outcome.explained(log(), launch, machine.ipcq());
+      addCause(outcome);
       outcome.kind(kind);
     }
     return outcome;
+  }
+
+  /** The outcome of several launches, from the start of the first to the end of the last. */
+  Outcome outcome(List<Launch> launches, Work work) {
+    Outcome outcome = judged();
+    if (isTimed()) {
+      long fromPs = launches.stream().mapToLong(Launch::startPs).min().orElseThrow();
+      Launch last =
+          launches.stream().max(java.util.Comparator.comparingLong(Launch::endPs)).orElseThrow();
+      measure(outcome, fromPs, last, work);
+      outcome.explained(log(), fromPs, last, machine.ipcq());
+      addCause(outcome);
+    }
+    return outcome;
+  }
+
+  private boolean isTimed() {
+    return context.mode() != Mode.VALUES;
+  }
+
+  OpLog log() {
+    return torch.simulator().opLog();
+  }
+
+  private static void addCause(Outcome outcome) {
+    outcome.breakdown().ifPresent(path -> outcome.metric("cause", KernelCause.of(path)));
+  }
+
+  private Outcome judged() {
+    Outcome outcome = Outcome.on(machine);
+    outcome.simulated(torch.simulator().eventCount(), isTimed() ? log().hash() : "");
+    if (context.mode() != Mode.TIME) {
+      outcome.values(joined(got), joined(wanted), allowed);
+    }
+    return outcome;
+  }
+
+  private void measure(Outcome outcome, long fromPs, Launch last, Work work) {
+    double peak = 0; // of the fastest PE and memory: which PE does most is not known here
+    double bytesPerPs = 0;
+    int sip = -1;
+    for (Pe pe : last.pes()) {
+      if (pe.sip() == sip) {
+        continue; // all of a package are alike
+      }
+      sip = pe.sip();
+      peak = Math.max(peak, machine.pe(pe.sip()).gemm().peakFlops());
+      bytesPerPs = Math.max(bytesPerPs, StreamCosts.of(machine, pe).bytesPerPs());
+    }
+    double flopsPs = work.flops / peak * 1e12;
+    double bytesPs = work.bytes / bytesPerPs;
+    long bound = (long) Math.floor(Math.max(flopsPs, bytesPs) * (1 - 1e-9));
+    long ps = last.endPs() - fromPs;
+    outcome.time(ps, bound, flopsPs > bytesPs ? "compute" : "memory");
+    double seconds = ps / 1e12;
+    if (work.flops > 0) {
+      outcome.metric("tflops_per_pe", Numbers.rounded(work.flops / seconds / 1e12));
+      outcome.metric("array_utilisation", Numbers.rounded(work.flops / peak / seconds));
+    }
+    outcome.metric("gb_per_s_per_pe", Numbers.rounded(work.bytes / seconds / 1e9));
+    busy(outcome, log(), fromPs, last);
   }
 
   private static double[] joined(List<double[]> parts) {
@@ -326,7 +376,7 @@ final class KernelBed implements AutoCloseable {
   }
 
   /** Share of the time for which each kind of engine of the critical PE was busy. */
-  private static void busy(Outcome outcome, OpLog log, Launch launch) {
+  private static void busy(Outcome outcome, OpLog log, long fromPs, Launch launch) {
     int last = launch.criticalOp();
     if (!log.has(last) || !log.isComplete()) {
       return;
@@ -336,7 +386,7 @@ final class KernelBed implements AutoCloseable {
     Pe pe = log.pe(last);
     List<Integer> ids = new ArrayList<>();
     for (int id = 0; id < log.size(); id++) {
-      if (log.has(id) && log.pe(id).equals(pe) && log.startPs(id) >= launch.startPs()) {
+      if (log.has(id) && log.pe(id).equals(pe) && log.startPs(id) >= fromPs) {
         ids.add(id);
       }
     }
@@ -349,7 +399,7 @@ final class KernelBed implements AutoCloseable {
       until.put(kind, to);
     }
     for (Map.Entry<OpKind, Long> e : busy.entrySet()) {
-      double share = (double) e.getValue() / Math.max(1, launch.criticalPs());
+      double share = (double) e.getValue() / Math.max(1, launch.endPs() - fromPs);
       String engine =
           switch (e.getKey()) {
             case LOAD, STORE -> "dma";

@@ -34,6 +34,7 @@ import org.kernbench.tl.Value;
 import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.TorchOptions;
+import org.kernbench.torch.placement.RankLevel;
 
 /**
  * {@code milestone-1h-gemm}: the evaluation of matrix products on one PE. Eight shapes, each with
@@ -171,7 +172,10 @@ public final class MilestoneGemmBench implements Illustrated {
 
     Map<String, Object> run(String sweep) {
       TorchOptions options =
-          new TorchOptions(context.mode(), context.recording(), Optional.of(new EveryPe(machine)));
+          new TorchOptions(
+              context.mode(),
+              context.recording(),
+              Optional.of(new NoGroups(machine, RankLevel.PE)));
       try (Torch torch = Torch.open(machine, options)) {
         Product product = new Product(torch);
         Launch launch = product.launch();

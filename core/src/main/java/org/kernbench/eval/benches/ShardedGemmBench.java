@@ -14,6 +14,8 @@ import org.kernbench.eval.Outcome;
 import org.kernbench.eval.Param;
 import org.kernbench.eval.Params;
 import org.kernbench.machine.Pe;
+import org.kernbench.nn.autograd.Variable;
+import org.kernbench.nn.kernels.Compute.Matrix;
 import org.kernbench.tensor.DType;
 import org.kernbench.tl.CompositeGemm;
 import org.kernbench.tl.ShardedGemm;
@@ -24,7 +26,8 @@ import org.kernbench.torch.Tensor;
 /**
  * {@code gemm-sharded}: one product over the PEs of a cube, of a package, or over packages, divided
  * by columns, by K with a reduction, in a grid (SUMMA), or with A going round a ring behind the
- * products; or many products, batched or in groups of unequal size.
+ * products; many products, batched or in groups of unequal size; or a product of a linear layer on
+ * all PEs of one device, as models divide it.
  */
 final class ShardedGemmBench implements Bench {
   private static final Param<Integer> M = Param.integer("m", 128, 1, 1 << 14, "rows of A");
@@ -47,7 +50,21 @@ final class ShardedGemmBench implements Bench {
     SUMMA,
     RING,
     BATCHED,
-    GROUPED
+    GROUPED,
+    DEVICE
+  }
+
+  private static final Param<Pass> PASS =
+      Param.choice(
+          "pass",
+          Pass.FORWARD,
+          Pass.class,
+          "with split=device: a linear layer's output, or the gradient of its input or weight");
+
+  private enum Pass {
+    FORWARD,
+    DX,
+    DW
   }
 
   @Override
@@ -57,12 +74,12 @@ final class ShardedGemmBench implements Bench {
 
   @Override
   public String description() {
-    return "a product over PEs, cubes or packages: columns, K split, SUMMA, ring, batched, grouped";
+    return "a product over PEs, cubes or packages: columns, K, SUMMA, ring, groups, or as models do it";
   }
 
   @Override
   public List<Param<?>> params() {
-    return List.of(M, K, N, KernelBed.DTYPE, SPLIT, OVER, PES, DeviceChoice.PARAM);
+    return List.of(M, K, N, KernelBed.DTYPE, SPLIT, OVER, PES, PASS, DeviceChoice.PARAM);
   }
 
   @Override
@@ -72,6 +89,14 @@ final class ShardedGemmBench implements Bench {
 
   @Override
   public Outcome run(BenchContext context) {
+    if (context.param(SPLIT) == Split.DEVICE) {
+      return onDevice(context);
+    }
+    if (context.param(PASS) != Pass.FORWARD) {
+      throw new UsageException(
+          "--param pass=%s: expected split=device, or pass=forward"
+              .formatted(Param.word(context.param(PASS))));
+    }
     try (KernelBed bed = KernelBed.open(context)) {
       List<Pe> pes = bed.places(context.param(OVER));
       int wanted = context.param(PES);
@@ -90,8 +115,57 @@ final class ShardedGemmBench implements Bench {
             case RING -> job.ring();
             case BATCHED -> job.groups(false);
             case GROUPED -> job.groups(true);
+            case DEVICE -> throw new AssertionError("runs on a device");
           };
       return outcome.condition("pes", job.pes.size());
+    }
+  }
+
+  /**
+   * {@code y = x w^T} with {@code x[m, k]} and {@code w[n, k]}, or a gradient: {@code dx = dy w},
+   * {@code dw = dy^T x} in the type of sums.
+   */
+  private static Outcome onDevice(BenchContext context) {
+    if (context.param(PES) != 0) {
+      throw new UsageException(
+          """
+          --param pes=%s: with split=device all PEs of a device take part, or as many as there \
+          are tiles for; expected 0\
+          """
+              .formatted(context.param(PES)));
+    }
+    try (ModelBed bed = ModelBed.open(context, context.param(OVER))) {
+      int m = context.param(M);
+      int k = context.param(K);
+      int n = context.param(N);
+      DType d = KernelBed.dtype(context);
+      HostValues x = bed.bed().random(1, m * k, d);
+      HostValues w = bed.bed().random(2, n * k, d);
+      HostValues dy = bed.bed().random(3, m * n, d);
+      switch (context.param(PASS)) {
+        case FORWARD -> {
+          Variable y =
+              bed.graph().linear(bed.activation("x", d, x, m, k), bed.weight("w", d, w, n, k));
+          bed.check(y.value(), d, k, () -> KernelBed.product(x.get(), w.transposed(n), m, k, n));
+        }
+        case DX -> {
+          Tensor weight = bed.weight("w", d, w, n, k).value();
+          Matrix left = Matrix.of(bed.activation("dy", d, dy, m, n).value(), m, n);
+          Matrix right = Matrix.of(weight, n, k).residing();
+          Tensor dx = bed.graph().compute().matmul("dx", left, right, d);
+          bed.check(dx, d, n, () -> KernelBed.product(dy.get(), w.get(), m, n, k));
+        }
+        case DW -> {
+          Tensor dw = bed.weight("w", d, w, n, k).startGrad(bed.bed().torch());
+          Matrix grad = Matrix.of(bed.activation("dy", d, dy, m, n).value(), m, n);
+          Matrix in = Matrix.of(bed.activation("x", d, x, m, k).value(), m, k);
+          bed.graph().compute().matmulInto("dw", grad.transpose(), in, dw, false, true);
+          bed.check(dw, dw.dtype(), m, () -> KernelBed.product(dy.transposed(m), x.get(), n, m, k));
+        }
+      }
+      double flops = 2.0 * m * k * n;
+      double elements = (double) m * k + (double) n * k + (double) m * n;
+      return bed.outcome(flops, elements * d.sizeBytes());
     }
   }
 

@@ -20,7 +20,7 @@ import org.kernbench.nn.kernels.WorkCount;
  *
  * <p>Kernels overlap, so times may add up to more than the step.
  */
-final class OperationRows {
+public final class OperationRows {
   private final Machine machine;
   private final int pes;
   private final long totalPs;
@@ -42,7 +42,7 @@ final class OperationRows {
    * @param pes that compute in it
    * @param totalPs of the whole run
    */
-  OperationRows(
+  public OperationRows(
       Machine machine, OpLog ops, int sip, int pes, long totalPs, Map<String, WorkCount> work) {
     this.machine = machine;
     this.pes = pes;
@@ -80,7 +80,7 @@ final class OperationRows {
   }
 
   /** A row for each kind, the longest first. */
-  List<Map<String, Object>> rows() {
+  public List<Map<String, Object>> rows() {
     List<Map.Entry<String, Sum>> all = new ArrayList<>(sums.entrySet());
     all.sort((a, b) -> Long.compare(b.getValue().ps, a.getValue().ps));
     List<Map<String, Object>> rows = new ArrayList<>();

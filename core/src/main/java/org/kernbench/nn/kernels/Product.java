@@ -212,7 +212,7 @@ final class Product implements Dependent {
   boolean hasTilesOf(Product other) {
     return grid.tileM() == other.grid.tileM()
         && grid.tileN() == other.grid.tileN()
-        && plan.down() == other.plan.down();
+        && plan.down() >= Math.min(2, other.plan.down());
   }
 
   private boolean isEmpty() {
@@ -287,7 +287,7 @@ final class Product implements Dependent {
         grid.places(),
         results,
         read,
-        (tl, place, places) -> run(tl, lying(), grid.tilesOf(0, place), 0));
+        (tl, place, places) -> run(tl, lying(), grid.tilesOf(0, place), 0, true));
   }
 
   private List<Factors> lying() {
@@ -359,7 +359,8 @@ final class Product implements Dependent {
         name,
         new Compute.Touched(written, ahead),
         new Compute.Touched(factors, read.stream().distinct().toList()),
-        (tl, place, places) -> all.forEach(one -> one.product.run(tl, one.shared, place)));
+        (tl, place, places) ->
+            all.forEach(one -> one.product.run(tl, one.shared, place, one == all.getLast())));
   }
 
   /** A product whose operands are copied. */
@@ -385,7 +386,7 @@ final class Product implements Dependent {
     }
   }
 
-  private void run(Tl tl, List<Shared> shared, int place) {
+  private void run(Tl tl, List<Shared> shared, int place, boolean ends) {
     int pes = compute.mesh().axes().get(2).size();
     if (place % pes < grid.inner().count()) {
       Rectangle tiles = grid.tilesOf(group(place / pes), place % pes);
@@ -394,7 +395,7 @@ final class Product implements Dependent {
       // other cubes make the same rows, or columns, and store them where others do
       int apart = place / pes * down * across / compute.places();
       int first = grid.firstBlock(place % pes, down, across) + apart;
-      run(tl, shared.stream().map(Shared::factors).toList(), tiles, first);
+      run(tl, shared.stream().map(Shared::factors).toList(), tiles, first, ends);
     }
   }
 
@@ -410,13 +411,20 @@ final class Product implements Dependent {
     Value load(Tl tl, int row, int height, int column, int width);
   }
 
-  private void run(Tl tl, List<Factors> summands, Rectangle tiles, int first) {
+  /**
+   * Makes the tiles of a PE.
+   *
+   * @param ends whether the PE does nothing after them in this launch
+   */
+  private void run(Tl tl, List<Factors> summands, Rectangle tiles, int first, boolean ends) {
     List<Rectangle> blocks = TileGrid.blocks(tiles, plan.down(), plan.across());
     Deque<Runnable> rest = new ArrayDeque<>();
     try (Scope all = tl.scope()) {
       for (int i = 0; i < blocks.size(); i++) {
         Rectangle block = blocks.get((first + i) % blocks.size());
-        new Block(tl, summands, tiles, block, rest).run();
+        boolean last = ends && i == blocks.size() - 1;
+        new Block(tl, summands, tiles, block, rest, last ? plan.endBytes() : plan.lastBytes())
+            .run();
       }
       rest.forEach(Runnable::run);
     }
@@ -441,12 +449,22 @@ final class Product implements Dependent {
     /** What is left of endings: beside the next block, so that its first loads do not wait. */
     private final Deque<Runnable> rest;
 
+    /** Of operands for its last steps, which it has all at once. */
+    private final long lastBytes;
+
     /**
      * @param all tiles that the PE makes in this product, which its multiprocessors share out
      * @param tiles of these, those of this block
      */
-    Block(Tl tl, List<Factors> summands, Rectangle all, Rectangle tiles, Deque<Runnable> rest) {
+    Block(
+        Tl tl,
+        List<Factors> summands,
+        Rectangle all,
+        Rectangle tiles,
+        Deque<Runnable> rest,
+        long lastBytes) {
       this.rest = rest;
+      this.lastBytes = lastBytes;
       this.tl = tl;
       this.summands = summands;
       this.all = all;
@@ -534,23 +552,20 @@ final class Product implements Dependent {
       private List<Value> finish(List<@Nullable Value> sums, int from, int step) {
         List<Value> soFar = new ArrayList<>();
         List<Value> together = new ArrayList<>();
-        List<Operands> operands = new ArrayList<>();
-        for (int l = from; l < of.k; l += step) {
-          operands.add(operands(of, l, Math.min(step, of.k - l)));
-        }
+        LastOperands operands = new LastOperands(from, step);
         for (int i = 0; i < sums.size(); i++) {
           Value sum = sums.get(i);
           int row = i / columns.size();
           int column = i % columns.size();
-          for (int j = 0; j < operands.size(); j++) {
-            Operands each = operands.get(j);
-            Value left = each.lefts.get(row);
-            Value right = each.rights.get(column);
-            boolean rounds = j == operands.size() - 1 && whole.isEmpty() && factors.isEmpty();
+          for (int j = 0; j < operands.steps(); j++) {
+            Value left = operands.left(row, column, j);
+            Value right = operands.right(row, column, j);
+            boolean rounds = j == operands.steps() - 1 && whole.isEmpty() && factors.isEmpty();
             sum =
                 rounds
                     ? roundedSum(sum, left, right, results.get(columns.get(column).output).dtype())
                     : added(sum, left, right);
+            operands.releaseAfter(row, column, j);
           }
           Value rounded = rounded(rows.get(row), columns.get(column), Objects.requireNonNull(sum));
           if (!before.isEmpty()) {
@@ -572,8 +587,62 @@ final class Product implements Dependent {
             together.clear();
           }
         }
-        operands.forEach(Operands::release);
         return soFar;
+      }
+
+      /**
+       * Operands of the last steps, loaded when the first tile needs them and given back after the
+       * last: of the left operand those of one row of tiles are there at a time.
+       */
+      private final class LastOperands {
+        private final int from;
+        private final int step;
+        private final int steps;
+        private final Value[] lefts;
+        private final Value[][] rights;
+
+        LastOperands(int from, int step) {
+          this.from = from;
+          this.step = step;
+          this.steps = Math.ceilDiv(of.k - from, step);
+          this.lefts = new Value[steps];
+          this.rights = new Value[columns.size()][steps];
+        }
+
+        int steps() {
+          return steps;
+        }
+
+        private int at(int j) {
+          return from + j * step;
+        }
+
+        private int depth(int j) {
+          return Math.min(step, of.k - at(j));
+        }
+
+        Value left(int row, int column, int j) {
+          if (column == 0) {
+            lefts[j] = Block.this.left(of, rows.get(row), at(j), depth(j));
+          }
+          return lefts[j];
+        }
+
+        Value right(int row, int column, int j) {
+          if (row == 0) {
+            rights[column][j] = Block.this.right(of, columns.get(column), at(j), depth(j));
+          }
+          return rights[column][j];
+        }
+
+        void releaseAfter(int row, int column, int j) {
+          if (column == columns.size() - 1) {
+            tl.release(lefts[j]);
+          }
+          if (row == rows.size() - 1) {
+            tl.release(rights[column][j]);
+          }
+        }
       }
 
       private void step(List<@Nullable Value> sums, int l, int d) {
@@ -608,9 +677,9 @@ final class Product implements Dependent {
       }
     }
 
-    /** Steps of which the TCM has room for all operands. */
+    /** Steps of which the TCM has room for right operands and those of one row of tiles. */
     private int lastSteps(int operandBytes) {
-      return (int) (plan.lastBytes() / ((rows.size() + columns.size()) * (long) operandBytes));
+      return (int) (lastBytes / ((1 + columns.size()) * (long) operandBytes));
     }
 
     private Value plus(Value before, Value more) {
@@ -631,14 +700,22 @@ final class Product implements Dependent {
     private Operands operands(Factors of, int l, int d) {
       List<Value> lefts = new ArrayList<>();
       for (Range r : rows) {
-        lefts.add(of.left.load(tl, r.from(), r.to() - r.from(), l, d));
+        lefts.add(left(of, r, l, d));
       }
       List<Value> rights = new ArrayList<>();
       for (Columns s : columns) {
-        Operand right = of.rights.get(s.output);
-        rights.add(right.load(tl, l, d, s.range.from(), s.range.to() - s.range.from()));
+        rights.add(right(of, s, l, d));
       }
       return new Operands(tl, lefts, rights);
+    }
+
+    private Value left(Factors of, Range r, int l, int d) {
+      return of.left.load(tl, r.from(), r.to() - r.from(), l, d);
+    }
+
+    private Value right(Factors of, Columns s, int l, int d) {
+      Operand right = of.rights.get(s.output);
+      return right.load(tl, l, d, s.range.from(), s.range.to() - s.range.from());
     }
 
     /** A sum as it is stored, to which it leaves its room if it is another. */

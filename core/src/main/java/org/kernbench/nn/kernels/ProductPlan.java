@@ -1,5 +1,8 @@
 package org.kernbench.nn.kernels;
 
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
 import org.kernbench.machine.spec.GemmSpec;
 import org.kernbench.tensor.DType;
 
@@ -13,10 +16,21 @@ import org.kernbench.tensor.DType;
  * @param down rows of tiles that a PE makes at once, at most
  * @param across columns of tiles that it makes at once, of each output, at most
  * @param step of k, for which a PE has operands at once
- * @param lastBytes of operands that it has at once for the end of a product, at most
+ * @param lastBytes of operands that it has at once for the end of a block, at most
+ * @param endBytes likewise where no other block follows, whose operands would want room
  */
-record ProductPlan(TileGrid grid, int down, int across, int step, long lastBytes) {
-  private static final int MOST_SIDE = 2;
+record ProductPlan(TileGrid grid, int down, int across, int step, long lastBytes, long endBytes) {
+  /** Rows, or columns, of tiles that a PE makes at once. */
+  private static final List<Integer> SIDES = List.of(4, 2, 1);
+
+  /** Blocks up to this side are taken wherever they fit. */
+  private static final int USUAL_SIDE = 2;
+
+  /** Larger ones must have room for so many steps, so that loads go on beside products, */
+  private static final int STEPS_AHEAD = 2;
+
+  /** and be so many for a PE, so that it stores one of them while it makes another. */
+  private static final int FEWEST_LARGE = 2;
 
   /** Steps over k are no deeper, so that other loads get their turn. */
   private static final int DEEPEST = 512;
@@ -48,8 +62,8 @@ record ProductPlan(TileGrid grid, int down, int across, int step, long lastBytes
     long least = Long.MAX_VALUE;
     for (int m = tileM, n = tileN; ; ) {
       TileGrid grid = division.of(m, n);
-      for (int side = MOST_SIDE; side >= 1; side--) {
-        ProductPlan plan = of(grid, side, sizes, compute.blockBytes(), room);
+      for (Block block : blocks(grid, sizes.outputs)) {
+        ProductPlan plan = of(grid, block, sizes, compute.blockBytes(), room);
         if (plan.lastBytes >= 0) {
           return plan;
         }
@@ -63,6 +77,41 @@ record ProductPlan(TileGrid grid, int down, int across, int step, long lastBytes
       m = smallerM;
       n = smallerN;
     }
+  }
+
+  /** Tiles that a PE makes at once: rows of them, and columns of each output. */
+  private record Block(int down, int across, int outputs) {
+    int columns() {
+      return across * outputs;
+    }
+
+    /** Operands of a tile's size that each tile takes. */
+    double reads() {
+      return (down + columns()) / (double) (down * columns());
+    }
+
+    boolean isLarge() {
+      return Math.max(down, columns()) > USUAL_SIDE;
+    }
+  }
+
+  /** What a PE may make at once, that which reads least first. */
+  private static List<Block> blocks(TileGrid grid, int outputs) {
+    TileGrid.Rectangle most = grid.tilesOf(0, 0); // the first place has most
+    List<Block> blocks = new ArrayList<>();
+    for (int high : SIDES) {
+      for (int wide : SIDES) {
+        int down = Math.clamp(most.rows().count(), 1, high);
+        int across = Math.clamp(most.columns().count(), 1, Math.max(1, wide / outputs));
+        Block block = new Block(down, across, outputs);
+        int tiles = most.rows().count() * most.columns().count();
+        if (!block.isLarge() || FEWEST_LARGE * down * across <= tiles) {
+          blocks.add(block);
+        }
+      }
+    }
+    blocks.sort(Comparator.comparingDouble(Block::reads).thenComparing(b -> b.down * b.across));
+    return blocks;
   }
 
   private static TcmException tooSmall(Sizes sizes, int m, int n, long least, long room) {
@@ -81,11 +130,9 @@ record ProductPlan(TileGrid grid, int down, int across, int step, long lastBytes
   }
 
   /** A plan whose {@link #lastBytes} are negative if it does not fit: by as many bytes. */
-  private static ProductPlan of(TileGrid grid, int side, Sizes s, int blockBytes, long room) {
-    TileGrid.Rectangle most = grid.tilesOf(0, 0); // the first place has most
-    int acrossMost = Math.max(1, side / s.outputs);
-    int down = Math.clamp(most.rows().to() - most.rows().from(), 1, side);
-    int across = Math.clamp(most.columns().to() - most.columns().from(), 1, acrossMost);
+  private static ProductPlan of(TileGrid grid, Block block, Sizes s, int blockBytes, long room) {
+    int down = block.down;
+    int across = block.across;
     long height = Math.min(grid.tileM(), s.m);
     long width = Math.min(grid.tileN(), s.n);
     int wider = Math.max(grid.tileM(), grid.tileN());
@@ -105,7 +152,8 @@ record ProductPlan(TileGrid grid, int down, int across, int step, long lastBytes
             * Math.min(step, s.k)
             * s.in.sizeBytes();
     long rest = room - sums - rounded - ends - added;
-    return new ProductPlan(
-        grid, side, acrossMost, step, rest < one ? rest - one : Math.min(room / 2, rest));
+    long needed = block.isLarge() ? STEPS_AHEAD * one : one;
+    long last = rest < needed ? rest - needed : Math.min(room - room / 4, rest);
+    return new ProductPlan(grid, down, across, step, last, Math.max(last, rest));
   }
 }

@@ -28,6 +28,7 @@ import org.kernbench.tl.Value;
 import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.TorchOptions;
+import org.kernbench.torch.placement.RankLevel;
 
 /** The critical path of several launches: through the host, and from kernel to kernel. */
 final class LaunchPathTest {
@@ -37,7 +38,8 @@ final class LaunchPathTest {
   private static Torch open(Machine machine) {
     SimulatorOptions recording = new SimulatorOptions(1 << 20, false);
     return Torch.open(
-        machine, new TorchOptions(Mode.TIME, recording, Optional.of(new EveryPe(machine))));
+        machine,
+        new TorchOptions(Mode.TIME, recording, Optional.of(new NoGroups(machine, RankLevel.PE))));
   }
 
   private static Tensor tensor(Torch torch, Pe pe) {

@@ -47,6 +47,16 @@ final class ProductTest {
     product.check(whole);
   }
 
+  /** One PE that makes many tiles at once and stores them late, and many that make few. */
+  @ParameterizedTest
+  @CsvSource({"f32, false", "bf16, true"})
+  void matmul_inLargeBlocks_bitsOfSmallOnes(String dtype, boolean add) {
+    Case product = new Case(DType.parse(dtype), 620, 700, 650, false, true, add);
+    double[] large = product.on(Spread.LEAD, Mode.FULL, false);
+    assertThat(large).isEqualTo(product.on(Spread.ALL, Mode.VALUES, false));
+    product.check(large);
+  }
+
   /**
    * Two products in one launch, what is made of them tile by tile, and a product of that, which
    * finds its copies there: the bits of one PE that does one after the other.

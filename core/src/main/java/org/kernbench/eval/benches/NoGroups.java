@@ -8,21 +8,23 @@ import org.kernbench.torch.collective.CollectiveBackend;
 import org.kernbench.torch.collective.Communicator;
 import org.kernbench.torch.placement.RankLevel;
 
-/** Makes every PE a device, so that tensors can be put on any; opens no process group. */
-record EveryPe(Machine machine) implements CollectiveBackend {
+/**
+ * Makes every PE, cube or package a device, so that tensors can be put on any; opens no process
+ * group.
+ */
+record NoGroups(Machine machine, RankLevel rankLevel) implements CollectiveBackend {
   @Override
   public String name() {
     return "none";
   }
 
   @Override
-  public RankLevel rankLevel() {
-    return RankLevel.PE;
-  }
-
-  @Override
   public int worldSize() {
-    return machine.peCount();
+    return switch (rankLevel) {
+      case PE -> machine.peCount();
+      case CUBE -> machine.sips() * machine.cubesPerSip();
+      case SIP -> machine.sips();
+    };
   }
 
   @Override
