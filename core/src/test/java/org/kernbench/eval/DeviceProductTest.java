@@ -17,8 +17,8 @@ final class DeviceProductTest {
   private static final double AT_PEAK_NS = 2048.0 * 4096 * 4096 / (128 * 64 * 64 * 2.0);
 
   /**
-   * The aims for whole devices. They are missed where results of the last tiles are stored
-   * late: the gradient of the weight, of which each PE stores 512 KiB, took 88.5 % then.
+   * The aims for whole devices. They are missed where results of the last tiles are stored late:
+   * the gradient of the weight, of which each PE stores 512 KiB, took 88.5 % then.
    */
   @ParameterizedTest
   @CsvSource({"forward, matmul, 93", "dx, dx, 93", "dw, dw, 90"})

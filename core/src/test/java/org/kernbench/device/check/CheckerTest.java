@@ -2,6 +2,7 @@ package org.kernbench.device.check;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -52,6 +53,20 @@ final class CheckerTest {
     assertThat(bytes.place()).isEqualTo(place);
     assertThat(bytes.first()).isEqualTo(4096);
     assertThat(bytes.end()).isEqualTo(4160);
+  }
+
+  /** A checked kernel finds the queues that it finds unchecked. */
+  @Test
+  void directions_areThoseOfTheQueues() {
+    SimulatorOptions options = SimulatorOptions.DEFAULT.checkedBy(new Findings());
+    List<List<String>> seen = new ArrayList<>();
+    try (DeviceRig rig = new DeviceRig(MACHINE, Mode.FULL, options)) {
+      rig.connect(
+          new QueuePlan.Connection(rig.pe(0), "E", rig.pe(1), "W"),
+          new QueuePlan.Connection(rig.pe(0), "N", rig.pe(1), "S"));
+      rig.run(p -> seen.add(p.directions()));
+    }
+    assertThat(seen).containsExactly(List.of("E", "N"));
   }
 
   /** Bytes that nobody has written are told, with the first and the last of them. */
