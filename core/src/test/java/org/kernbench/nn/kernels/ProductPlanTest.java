@@ -114,17 +114,29 @@ final class ProductPlanTest {
             "at least " + 2 * least + " B");
   }
 
-  /** What a TCM of 2 MiB has room for: 2 x 2 tiles of 128 x 128, and 512 KiB of operands. */
-  @Test
-  void plan_wherePlentyOfRoomIs_hasLargeTiles() {
+  /**
+   * What 1 MiB beside queues has room for: 4 x 2 tiles of 128 x 128 in f32, one of them rounded,
+   * and two steps of six operands of 32 KiB; of a PE with less than two such blocks fewer tiles.
+   */
+  @ParameterizedTest
+  @CsvSource({
+    "2048, 4096, 4, 2, 491520",
+    "512, 512, 4, 2, 491520",
+    "512, 256, 2, 2, 753664",
+    "256, 512, 2, 2, 753664",
+    "512, 384, 2, 3, 622592",
+    "384, 512, 3, 2, 622592",
+    "256, 4096, 2, 4, 491520",
+  })
+  void plan_wherePlentyOfRoomIs_hasLargeTiles(int m, int n, int down, int across, long operands) {
     try (Torch torch = Torch.open(machine("2 MiB"), TorchOptions.DEFAULT)) {
       ProductPlan plan =
           ProductPlan.of(
               new Compute(torch, t -> t),
-              new ProductPlan.Sizes(2048, 4096, 4096, DType.BF16, 1, 0, false),
+              new ProductPlan.Sizes(m, n, 4096, DType.BF16, 1, 0, false),
               128,
               128,
-              (m, n) -> TileGrid.of(2048, 4096, m, n, 1));
+              (high, wide) -> TileGrid.of(m, n, high, wide, 1));
       assertThat(
               List.of(
                   plan.grid().tileM(),
@@ -132,8 +144,25 @@ final class ProductPlanTest {
                   plan.down(),
                   plan.across(),
                   plan.step()))
-          .containsExactly(128, 128, 2, 2, 128);
-      assertThat(plan.lastBytes()).isEqualTo(512 << 10);
+          .containsExactly(128, 128, down, across, 128);
+      assertThat(plan.lastBytes()).isEqualTo(operands);
+      assertThat(plan.endBytes()).isEqualTo(operands);
+    }
+  }
+
+  /** Where much room is left, a block leaves a quarter to the operands of the next. */
+  @Test
+  void lastSteps_leaveAQuarterToTheNextBlock() {
+    try (Torch torch = Torch.open(machine("2 MiB"), TorchOptions.DEFAULT)) {
+      ProductPlan plan =
+          ProductPlan.of(
+              new Compute(torch, t -> t),
+              new ProductPlan.Sizes(128, 128, 4096, DType.BF16, 1, 0, false),
+              128,
+              128,
+              (high, wide) -> TileGrid.of(128, 128, high, wide, 1));
+      assertThat(plan.lastBytes()).isEqualTo(768 << 10);
+      assertThat(plan.endBytes()).isEqualTo((1024 - 64 - 32) << 10);
     }
   }
 }
