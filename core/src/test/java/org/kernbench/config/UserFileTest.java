@@ -1,6 +1,7 @@
 package org.kernbench.config;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import java.io.IOException;
@@ -121,6 +122,8 @@ final class UserFileTest {
         .containsEntry(abc.toAbsolutePath().toString(), "ba7816bf8f01cfea414140de5dae2223")
         .containsEntry(empty.toAbsolutePath().toString(), "e3b0c44298fc1c149afbf4c8996fb924")
         .containsEntry(none.toAbsolutePath().toString(), FilesRead.NOTHING);
+    assertThatThrownBy(() -> result.files().clear())
+        .isInstanceOf(UnsupportedOperationException.class);
     assertThat(FilesRead.contentOf(abc)).isEqualTo("ba7816bf8f01cfea414140de5dae2223");
     assertThat(FilesRead.contentOf(none)).isEqualTo("none");
     FilesRead.Result<String> later = FilesRead.during(result::again);

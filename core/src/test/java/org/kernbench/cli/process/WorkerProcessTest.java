@@ -9,6 +9,7 @@ import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -71,6 +72,21 @@ final class WorkerProcessTest {
     SweepRunner.Worker here = SweepRunner.inPlace(sweep);
     assertSame(rows.get(0), here.run(points.get(2)));
     assertSame(rows.get(1), here.run(points.get(0)));
+  }
+
+  /** A sweep that is gone reads no rows: its worker ends as one that failed. */
+  @Test
+  void serve_whereNobodyReads_endsWithItsExitCode() throws Exception {
+    InputStream in = new ByteArrayInputStream(request(0, sweep.points().getFirst().key()));
+    OutputStream closed =
+        new OutputStream() {
+          @Override
+          public void write(int b) throws IOException {
+            throw new IOException("closed");
+          }
+        };
+
+    assertThat(WorkerProcess.serve(sweep, in, closed, () -> {})).isEqualTo(1);
   }
 
   /** All but the time that the host took. */
