@@ -44,13 +44,6 @@ final class AttentionPrefillBench implements Bench {
           Split.class,
           "how heads, one for each PE, are divided: each to its PE, or as models do it on a device");
 
-  private static final Param<KernelBed.Over> OVER =
-      Param.choice(
-          "over",
-          KernelBed.Over.CUBE,
-          List.of(KernelBed.Over.CUBE, KernelBed.Over.PACKAGE),
-          "PEs of a cube, or of the package");
-
   private enum Split {
     HEADS,
     DEVICE
@@ -76,7 +69,7 @@ final class AttentionPrefillBench implements Bench {
         TILE_K,
         KernelBed.DTYPE,
         SPLIT,
-        OVER,
+        ModelBed.OVER,
         DeviceChoice.PARAM);
   }
 
@@ -86,7 +79,7 @@ final class AttentionPrefillBench implements Bench {
   }
 
   private static Outcome onDevice(BenchContext context) {
-    try (ModelBed bed = ModelBed.open(context, context.param(OVER))) {
+    try (ModelBed bed = ModelBed.open(context, context.param(ModelBed.OVER))) {
       int s = context.param(SEQUENCE);
       int dim = context.param(HEAD_DIM);
       int padding = context.param(PADDING);
@@ -168,7 +161,7 @@ final class AttentionPrefillBench implements Bench {
       int tileQ = context.param(TILE_Q);
       int tileK = context.param(TILE_K);
       DType d = KernelBed.dtype(context);
-      List<Pe> pes = bed.places(context.param(OVER));
+      List<Pe> pes = bed.places(context.param(ModelBed.OVER));
       int p = pes.size();
       Tensor[] qs = new Tensor[p];
       Tensor[] ks = new Tensor[p];

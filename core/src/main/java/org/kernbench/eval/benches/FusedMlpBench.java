@@ -40,13 +40,6 @@ final class FusedMlpBench implements Bench {
           Split.class,
           "tensor parallel with sums around a ring, or as models divide it over a device");
 
-  private static final Param<KernelBed.Over> OVER =
-      Param.choice(
-          "over",
-          KernelBed.Over.CUBE,
-          List.of(KernelBed.Over.CUBE, KernelBed.Over.PACKAGE),
-          "PEs of a cube, or of the package");
-
   private enum Split {
     RING,
     DEVICE
@@ -64,7 +57,8 @@ final class FusedMlpBench implements Bench {
 
   @Override
   public List<Param<?>> params() {
-    return List.of(TOKENS, HIDDEN, INNER, KernelBed.DTYPE, SPLIT, OVER, DeviceChoice.PARAM);
+    return List.of(
+        TOKENS, HIDDEN, INNER, KernelBed.DTYPE, SPLIT, ModelBed.OVER, DeviceChoice.PARAM);
   }
 
   @Override
@@ -114,7 +108,7 @@ final class FusedMlpBench implements Bench {
   }
 
   private static Outcome onDevice(BenchContext context) {
-    try (ModelBed bed = ModelBed.open(context, context.param(OVER))) {
+    try (ModelBed bed = ModelBed.open(context, context.param(ModelBed.OVER))) {
       Layers of = Layers.of(context, bed.bed());
       int h = of.h;
       int f = of.f;
@@ -141,7 +135,7 @@ final class FusedMlpBench implements Bench {
       int h = of.h;
       int f = of.f;
       DType d = of.d;
-      List<Pe> pes = bed.places(context.param(OVER));
+      List<Pe> pes = bed.places(context.param(ModelBed.OVER));
       int p = pes.size();
       if (m < p || f < p) {
         throw new UsageException(

@@ -27,6 +27,14 @@ import org.kernbench.torch.placement.RankLevel;
  * operands that they ask for.
  */
 final class ModelBed implements AutoCloseable {
+  /** Which device it is, for benches that can divide their work over its PEs by hand, too. */
+  static final Param<KernelBed.Over> OVER =
+      Param.choice(
+          "over",
+          KernelBed.Over.CUBE,
+          List.of(KernelBed.Over.CUBE, KernelBed.Over.PACKAGE),
+          "PEs of a cube, or of the package");
+
   private final KernelBed bed;
   private final Torch torch;
   private final Graph graph;
