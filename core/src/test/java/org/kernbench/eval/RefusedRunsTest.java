@@ -78,6 +78,7 @@ class RefusedRunsTest {
         "gemm-sharded m=1 over=cube split=summa | m, k, n are 1, 256, 256; expected at least 2, the side of the grid",
         "gemm-sharded n=1 over=cube split=summa | m, k, n are 128, 256, 1; expected at least 2",
         "gemm-sharded k=1 over=cube split=summa | m, k, n are 128, 1, 256; expected at least 2",
+        "attention-prefill split=device tile_k=8 | --param tile_k=8: with split=device tiles follow from the machine; leave it out, or take split=heads",
         "gemm-sharded split=device over=cubes | --param over=cubes: expected cube or package where a product is divided as models divide it",
         "gemm-sharded split=device over=packages | --param over=packages: expected cube or package",
         "gemm-sharded split=device pes=3 | --param pes=3: with split=device all PEs of a device take part",

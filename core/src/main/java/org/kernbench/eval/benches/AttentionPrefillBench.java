@@ -3,6 +3,7 @@ package org.kernbench.eval.benches;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
+import org.kernbench.config.UsageException;
 import org.kernbench.device.Launch;
 import org.kernbench.eval.Bench;
 import org.kernbench.eval.BenchContext;
@@ -32,10 +33,14 @@ final class AttentionPrefillBench implements Bench {
       Param.integer("head_dim", 64, 1, 1024, "width of a head");
   private static final Param<Integer> PADDING =
       Param.integer("padding", 5, 0, 1 << 14, "positions at the start that are hidden");
+
+  /** Queries and keys of a tile, unless the user says so. */
+  private static final int TILE = 32;
+
   private static final Param<Integer> TILE_Q =
-      Param.integer("tile_q", 32, 1, 1024, "queries of a tile");
+      Param.integer("tile_q", TILE, 1, 1024, "queries of a tile");
   private static final Param<Integer> TILE_K =
-      Param.integer("tile_k", 32, 1, 1024, "keys of a tile");
+      Param.integer("tile_k", TILE, 1, 1024, "keys of a tile");
 
   private static final Param<Split> SPLIT =
       Param.choice(
@@ -79,6 +84,16 @@ final class AttentionPrefillBench implements Bench {
   }
 
   private static Outcome onDevice(BenchContext context) {
+    for (Param<Integer> tile : List.of(TILE_Q, TILE_K)) {
+      if (context.param(tile) != TILE) {
+        throw new UsageException(
+            """
+            --param %s=%s: with split=device tiles follow from the machine; leave it out, or \
+            take split=heads\
+            """
+                .formatted(tile.name(), context.param(tile)));
+      }
+    }
     try (ModelBed bed = ModelBed.open(context, context.param(ModelBed.OVER))) {
       int s = context.param(SEQUENCE);
       int dim = context.param(HEAD_DIM);
