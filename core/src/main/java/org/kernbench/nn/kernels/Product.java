@@ -210,9 +210,7 @@ final class Product implements Dependent {
 
   /** Whether it is made of tiles as large as those of another, as many at once. */
   boolean hasTilesOf(Product other) {
-    return grid.tileM() == other.grid.tileM()
-        && grid.tileN() == other.grid.tileN()
-        && plan.down() >= Math.min(2, other.plan.down());
+    return plan.hasTilesOf(other.plan);
   }
 
   private boolean isEmpty() {

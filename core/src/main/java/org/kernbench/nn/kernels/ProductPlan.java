@@ -91,7 +91,7 @@ record ProductPlan(TileGrid grid, int down, int across, int step, long lastBytes
     }
 
     boolean isLarge() {
-      return Math.max(down, columns()) > USUAL_SIDE;
+      return down > USUAL_SIDE || across > Math.max(1, USUAL_SIDE / outputs);
     }
   }
 
@@ -112,6 +112,13 @@ record ProductPlan(TileGrid grid, int down, int across, int step, long lastBytes
     }
     blocks.sort(Comparator.comparingDouble(Block::reads).thenComparing(b -> b.down * b.across));
     return blocks;
+  }
+
+  /** Whether its tiles are as large as those of a plan of one product, and usually as many. */
+  boolean hasTilesOf(ProductPlan one) {
+    return grid.tileM() == one.grid.tileM()
+        && grid.tileN() == one.grid.tileN()
+        && down >= Math.min(USUAL_SIDE, one.down);
   }
 
   private static TcmException tooSmall(Sizes sizes, int m, int n, long least, long room) {

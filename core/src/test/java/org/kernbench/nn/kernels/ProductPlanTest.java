@@ -150,6 +150,22 @@ final class ProductPlanTest {
     }
   }
 
+  /** Three products at once have a plan where each PE has one tile of each, and as many rows. */
+  @ParameterizedTest
+  @CsvSource({"128, 1", "256, 2", "512, 2"})
+  void plan_ofThreeProducts_needsNoMoreTilesThanThereAre(int m, int down) {
+    try (Torch torch = Torch.open(machine("2 MiB"), TorchOptions.DEFAULT)) {
+      ProductPlan plan =
+          ProductPlan.of(
+              new Compute(torch, t -> t),
+              new ProductPlan.Sizes(m, 128, 768, DType.BF16, 3, 0, false),
+              128,
+              128,
+              (high, wide) -> TileGrid.of(m, 128, high, wide, 1));
+      assertThat(List.of(plan.down(), plan.across())).containsExactly(down, 1);
+    }
+  }
+
   /** Where much room is left, a block leaves a quarter to the operands of the next. */
   @Test
   void lastSteps_leaveAQuarterToTheNextBlock() {
