@@ -79,6 +79,8 @@ class RefusedRunsTest {
         "gemm-sharded n=1 over=cube split=summa | m, k, n are 128, 256, 1; expected at least 2",
         "gemm-sharded k=1 over=cube split=summa | m, k, n are 128, 1, 256; expected at least 2",
         "attention-prefill split=device tile_k=8 | --param tile_k=8: with split=device tiles follow from the machine; leave it out, or take split=heads",
+        "attention-prefill split=device over=package sequence=16384 head_dim=1024 mode=time | split=device: tensor q is [16384, 1, 131072], 2,147,483,648 elements; expected at most 2,147,483,647 on one device",
+        "gpt3-qkv split=device hidden=46341 mode=time | split=device: tensor query is [46341, 46341], 2,147,488,281 elements; expected at most",
         "gemm-sharded split=device over=cubes | --param over=cubes: expected cube or package where a product is divided as models divide it",
         "gemm-sharded split=device over=packages | --param over=packages: expected cube or package",
         "gemm-sharded split=device pes=3 | --param pes=3: with split=device all PEs of a device take part",

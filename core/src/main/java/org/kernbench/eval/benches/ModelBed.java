@@ -2,6 +2,7 @@ package org.kernbench.eval.benches;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.function.DoubleSupplier;
 import java.util.function.Supplier;
 import org.kernbench.config.UsageException;
@@ -89,13 +90,29 @@ final class ModelBed implements AutoCloseable {
 
   /** An activation, whose gradient nobody wants: its rows lie on all PEs. */
   Variable activation(String name, DType d, HostValues values, int... dims) {
-    return graph.constant(Compute.spread(torch, name, Shape.of(dims), d, values::get));
+    return graph.constant(Compute.spread(torch, name, shape(name, dims), d, values::get));
   }
 
   /** A weight, which lies as those of models do. */
   Parameter weight(String name, DType d, HostValues values, int... dims) {
-    Tensor tensor = Compute.parameter(torch, name, Shape.of(dims), d);
+    Tensor tensor = Compute.parameter(torch, name, shape(name, dims), d);
     return new Parameter(name, filled(tensor, values), Parameter.Sharding.REPLICATED);
+  }
+
+  /** The shape of a tensor whose elements a device can count. */
+  private static Shape shape(String name, int... dims) {
+    Shape shape = Shape.of(dims);
+    if (shape.elements() > Integer.MAX_VALUE) {
+      throw new UsageException(
+          String.format(
+              Locale.ROOT,
+              "split=device: tensor %s is %s, %,d elements; expected at most %,d on one device",
+              name,
+              shape,
+              shape.elements(),
+              Integer.MAX_VALUE));
+    }
+    return shape;
   }
 
   private Tensor filled(Tensor tensor, HostValues values) {
