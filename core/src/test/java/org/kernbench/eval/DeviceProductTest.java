@@ -31,6 +31,17 @@ final class DeviceProductTest {
         .isGreaterThanOrEqualTo(least);
   }
 
+  /**
+   * Where loads of blocks of 2 x 2 tiles take as long as products, a PE makes its 4 x 2 at once.
+   */
+  @ParameterizedTest
+  @CsvSource({"sip-2026-hbm3e, 83", "sip-2026-compute, 58"})
+  void product_thatLoadsDecide_isNearItsBound(String preset, double least) {
+    RunResult result = runOn(preset, List.of("pass=forward", "m=4096", "k=2048", "n=4096"));
+    BigDecimal share = (BigDecimal) row("matmul", result).get("of_bound_pct");
+    assertThat(share.doubleValue()).isBetween(least, 100.0);
+  }
+
   /** The time is that of all launches, from the first copy of an operand to the last result. */
   @ParameterizedTest
   @CsvSource({"forward, matmul-left", "dx, dx-left", "dw, dw-right"})
@@ -51,12 +62,17 @@ final class DeviceProductTest {
   }
 
   private static RunResult run(String... more) {
+    return runOn("sip-2026", List.of(more));
+  }
+
+  private static RunResult runOn(String preset, List<String> more) {
     List<String> params = new ArrayList<>(List.of("split=device", "over=package", "dtype=bf16"));
-    params.addAll(List.of(more));
+    params.addAll(more);
     return Runner.of("test", Progress.SILENT)
         .run(
             BenchRegistry.standard().find("gemm-sharded"),
             RunOptions.DEFAULT
+                .withTopology(preset)
                 .withMode(Mode.TIME)
                 .withOverrides(List.of("fabric.chunk=32 KiB"))
                 .withParams(params));

@@ -132,6 +132,10 @@ public final class Compute implements Dependent {
     work.merge(name, new WorkCount(0, flops, 0, 0, 0), WorkCount::plus);
   }
 
+  OperandBound operandBound() {
+    return operandBound;
+  }
+
   /** Counts how long operands of a launch of products are on their way at least. */
   void countOperands(String name, List<OperandBound.Made> products) {
     if (products.stream().allMatch(p -> p.k() > 0)) {

@@ -21,6 +21,9 @@ final class OperandBound {
   private static final double ROUNDING = 1 - 1e-9;
   private static final int HALVINGS = 80;
 
+  /** Of the rate of HBM, by loads of many PEs (ADR 0322). */
+  private static final double REACHED = 0.85;
+
   /** Bytes. */
   private static final long MANY = 1L << 36;
 
@@ -74,6 +77,19 @@ final class OperandBound {
   /** Whether a PE of the machine multiplies nothing while it loads or stores. */
   static boolean isSerial(Machine machine) {
     return machine.pe().cpu().issue() == IssuePolicy.SERIAL;
+  }
+
+  /**
+   * Whether loads for products keep a PE as long as the products keep its array, or longer: they
+   * meet those of others and reach only so much of the rate.
+   *
+   * @param macs products of two numbers
+   * @param rate how often the array multiplies in the time of one product
+   * @param bytes that it loads
+   */
+  boolean loadsDecide(double macs, int rate, double bytes) {
+    double loading = bytes / (REACHED * Math.min(hbmPerSecond, portPerSecond));
+    return serial || loading > macs / (macsPerSecond * rate);
   }
 
   /** The least time of some products in one launch. */

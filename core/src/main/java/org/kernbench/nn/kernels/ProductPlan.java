@@ -29,8 +29,11 @@ record ProductPlan(TileGrid grid, int down, int across, int step, long lastBytes
   /** Larger ones must have room for so many steps, so that loads go on beside products, */
   private static final int STEPS_AHEAD = 2;
 
-  /** and be so many for a PE, so that it stores one of them while it makes another. */
+  /** and be so many for a PE, so that it stores one while it makes another, unless loads decide. */
   private static final int FEWEST_LARGE = 2;
+
+  /** Sums over a shorter k leave no time to win back what waits at the end of one large block. */
+  private static final int LONG = 1024;
 
   /** Steps over k are no deeper, so that other loads get their turn. */
   private static final int DEEPEST = 512;
@@ -62,7 +65,7 @@ record ProductPlan(TileGrid grid, int down, int across, int step, long lastBytes
     long least = Long.MAX_VALUE;
     for (int m = tileM, n = tileN; ; ) {
       TileGrid grid = division.of(m, n);
-      for (Block block : blocks(grid, sizes.outputs)) {
+      for (Block block : blocks(grid, sizes, loadsDecide(compute, grid, sizes))) {
         ProductPlan plan = of(grid, block, sizes, compute.blockBytes(), room);
         if (plan.lastBytes >= 0) {
           return plan;
@@ -85,9 +88,13 @@ record ProductPlan(TileGrid grid, int down, int across, int step, long lastBytes
       return across * outputs;
     }
 
+    int tiles() {
+      return down * columns();
+    }
+
     /** Operands of a tile's size that each tile takes. */
     double reads() {
-      return (down + columns()) / (double) (down * columns());
+      return (down + columns()) / (double) tiles();
     }
 
     boolean isLarge() {
@@ -95,8 +102,25 @@ record ProductPlan(TileGrid grid, int down, int across, int step, long lastBytes
     }
   }
 
+  /**
+   * Whether the usual blocks would take longer to load for than to make: then a large one pays even
+   * though nothing else is made while it is stored, if there are steps enough before.
+   */
+  private static boolean loadsDecide(Compute compute, TileGrid grid, Sizes s) {
+    if (s.k < LONG) {
+      return false;
+    }
+    Block usual = new Block(USUAL_SIDE, Math.max(1, USUAL_SIDE / s.outputs), s.outputs);
+    double height = Math.min(grid.tileM(), s.m);
+    double width = Math.min(grid.tileN(), s.n);
+    double loaded = (usual.down * height + usual.columns() * width) * s.k * s.in.sizeBytes();
+    int rate = compute.torch().machine().pe().gemm().rate(s.in.isF8());
+    return compute.operandBound().loadsDecide(usual.tiles() * height * width * s.k, rate, loaded);
+  }
+
   /** What a PE may make at once, that which reads least first. */
-  private static List<Block> blocks(TileGrid grid, int outputs) {
+  private static List<Block> blocks(TileGrid grid, Sizes s, boolean loadsDecide) {
+    int outputs = s.outputs;
     TileGrid.Rectangle most = grid.tilesOf(0, 0); // the first place has most
     List<Block> blocks = new ArrayList<>();
     for (int high : SIDES) {
@@ -105,7 +129,7 @@ record ProductPlan(TileGrid grid, int down, int across, int step, long lastBytes
         int across = Math.clamp(most.columns().count(), 1, Math.max(1, wide / outputs));
         Block block = new Block(down, across, outputs);
         int tiles = most.rows().count() * most.columns().count();
-        if (!block.isLarge() || FEWEST_LARGE * down * across <= tiles) {
+        if (!block.isLarge() || loadsDecide || FEWEST_LARGE * down * across <= tiles) {
           blocks.add(block);
         }
       }

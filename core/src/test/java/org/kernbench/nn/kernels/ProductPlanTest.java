@@ -150,6 +150,36 @@ final class ProductPlanTest {
     }
   }
 
+  /**
+   * A PE with one block of 4 x 2 tiles makes it at once where blocks of 2 x 2 would wait for their
+   * loads: these take 128 x 2 B for each k of a tile, 1.18 ns at 217.6 GB/s, and products 2 ns with
+   * 64 x 64 multipliers at 2 GHz, 0.5 ns with 128 x 128. Loads that reach 85 % of the rate take as
+   * long as products at 150.6 GB/s, a share of 0.588 of 256.
+   */
+  @ParameterizedTest
+  @CsvSource({
+    "sip-2026, pe.cpu.contexts=3, 4096, 2",
+    "sip-2026, cube.hbm.efficiency=0.6, 4096, 2",
+    "sip-2026, cube.hbm.efficiency=0.58, 4096, 4",
+    "sip-2026, pe.cpu.issue=serial, 4096, 4",
+    "sip-2026-hbm3e, pe.cpu.contexts=3, 4096, 4",
+    "sip-2026-compute, pe.cpu.contexts=3, 1024, 4",
+    "sip-2026-compute, pe.cpu.contexts=3, 1023, 2",
+  })
+  void plan_whereLoadsDecide_isOneLargeBlock(String preset, String change, int k, int down) {
+    Machine machine = Machines.load(preset, List.of(change));
+    try (Torch torch = Torch.open(machine, TorchOptions.DEFAULT)) {
+      ProductPlan plan =
+          ProductPlan.of(
+              new Compute(torch, t -> t),
+              new ProductPlan.Sizes(512, 256, k, DType.BF16, 1, 0, false),
+              128,
+              128,
+              (high, wide) -> TileGrid.of(512, 256, high, wide, 1));
+      assertThat(List.of(plan.down(), plan.across())).containsExactly(down, 2);
+    }
+  }
+
   /** Three products at once have a plan where each PE has one tile of each, and as many rows. */
   @ParameterizedTest
   @CsvSource({"128, 1", "256, 2", "512, 2"})
