@@ -2,9 +2,9 @@ package org.kernbench.device.simulator;
 
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
+import org.kernbench.device.ValueTooLargeException;
 import org.kernbench.device.log.Cause;
 import org.kernbench.device.memory.TcmSpace;
-import org.kernbench.machine.SimulationException;
 import org.kernbench.machine.spec.CpuSpec;
 import org.kernbench.machine.spec.IssuePolicy;
 
@@ -230,13 +230,14 @@ final class IssueUnit {
       return true;
     }
     if (bytes > tcm.capacity()) {
-      throw new SimulationException(
+      throw new ValueTooLargeException(
           """
           %s: a value of %s bytes%s does not fit TCM, which has %s bytes beside the \
           message slots; work on smaller tiles\
           """
               .formatted(
-                  context.pe.pe, bytes, context.world().parts.atLine(op.line), tcm.capacity()));
+                  context.pe.pe, bytes, context.world().parts.atLine(op.line), tcm.capacity()),
+          bytes);
     }
     long issuePs = Math.max(context.world().sim.nowPs(), Math.max(freePs, barrierPs));
     while (tcm.givesLater() && tcm.firstLaterPs() <= issuePs) {

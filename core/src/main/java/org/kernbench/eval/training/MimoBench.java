@@ -258,15 +258,17 @@ public final class MimoBench implements Bench {
     return outcome;
   }
 
-  /** Whether both models find room in the TCM: one block for each stage, on short samples. */
+  /** Whether both models find room in the TCM: one block for each stage, on few tokens. */
   private static TcmFit fit(BenchContext context, ModulesSetup s, RankLevel level) {
     TwoModuleLayout layout = s.layout.with(ModulePipelines.DEFAULT);
     TwoModuleConfig one =
         s.model.withLayers(layout.encoder().size(Dim.PP), layout.language().size(Dim.PP));
     int factor = layout.sequenceFactor();
-    int least = Math.ceilDiv(one.tokensPerSample() + 2, factor) * factor;
+    int tokens = s.data.getFirst().sequence();
+    int tried = Math.max(one.tokensPerSample() + 2, TcmFit.fewer(tokens));
+    int divided = Math.ceilDiv(tried, factor) * factor;
     List<Microbatch> data =
-        Microbatches.random(one, layout.samplesFactor(), least, 1, Microbatches.Masks.UNEVEN, 1);
+        Microbatches.random(one, layout.samplesFactor(), divided, 1, Microbatches.Masks.UNEVEN, 1);
     String names = s.model.encoder().name() + " and " + s.model.language().name();
     return new TcmFit(
         context,
@@ -274,7 +276,7 @@ public final class MimoBench implements Bench {
             names,
             List.of(s.model.encoder(), s.model.language()),
             s.settings.dtype(),
-            s.data.getFirst().sequence(),
+            tokens,
             Masks.of(context)),
         machine ->
             TwoModuleStep.time(

@@ -114,7 +114,7 @@ record Setup(
         fewer,
         replicas,
         tp,
-        1,
+        cp,
         replicas,
         sp,
         dtype,

@@ -6,10 +6,12 @@ import org.kernbench.config.ConfigException;
 import org.kernbench.config.UsageException;
 import org.kernbench.device.DeadlockException;
 import org.kernbench.device.Mode;
+import org.kernbench.device.ValueTooLargeException;
 import org.kernbench.eval.BenchContext;
 import org.kernbench.eval.Param;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.SimulationException;
+import org.kernbench.machine.spec.GemmSpec;
 import org.kernbench.nn.kernels.Compute;
 import org.kernbench.nn.kernels.TcmException;
 import org.kernbench.nn.layers.TransformerConfig;
@@ -38,6 +40,11 @@ final class TcmFit {
 
   /** Values as wide as a row that kernels by rows have at once, about. */
   private static final int ROWS = 12;
+
+  /**
+   * Arrays of the engine that products have of sums and of operands, where there is little room.
+   */
+  private static final int PRODUCTS = 6;
 
   /** Tiles of sums that products of experts have at once, and blocks of their operands. */
   private static final int EXPERT_SUMS = 4;
@@ -75,7 +82,10 @@ final class TcmFit {
 
   /** Of one model in some layout. */
   static TcmFit of(BenchContext context, Setup setup, RankLevel level, Spread spread) {
-    Setup one = setup.withoutValues().oneBlock(fewer(setup.tokens()));
+    int most = 2 * TILE * setup.cp();
+    int even = 2 * setup.cp() * setup.tp();
+    int fewer = Math.min(setup.tokens(), Math.ceilDiv(most, even) * even);
+    Setup one = setup.withoutValues().oneBlock(fewer);
     Models models =
         new Models(
             setup.config().name(),
@@ -108,7 +118,9 @@ final class TcmFit {
    */
   void check(Machine machine) {
     long size = machine.pe().tcm().sizeBytes();
-    if (mostNeeded(size) <= size / 2) { // message queues take at most the other half
+    GemmSpec gemm = machine.pe().gemm();
+    if (mostNeeded(size, (long) gemm.rows() * gemm.columns())
+        <= size / 2) { // message queues take at most the other half
       return;
     }
     Optional<String> problem = problem(machine);
@@ -130,19 +142,21 @@ final class TcmFit {
   }
 
   /** What kernels may have at once, rather more than less. */
-  private long mostNeeded(long size) {
-    return models.all.stream().mapToLong(c -> mostNeeded(c, size)).max().orElse(0);
+  private long mostNeeded(long size, long array) {
+    return models.all.stream().mapToLong(c -> mostNeeded(c, size, array)).max().orElse(0);
   }
 
-  private long mostNeeded(TransformerConfig c, long size) {
+  private long mostNeeded(TransformerConfig c, long size, long array) {
     long working = Compute.working(models.dtype).sizeBytes();
     long tile = Math.min(TILE, Math.max(1, models.tokens));
     int more = models.masks.dropout().isOn() ? MASKS : 0;
     long scores = (SCORES + more) * tile * tile + HEADS * tile * 2L * c.headSize();
     long rows = (long) (ROWS + more) * c.hidden();
+    long products = (long) PRODUCTS * array;
     long experts = c.experts().isEmpty() ? 0 : (long) EXPERT_SUMS * TILE * TILE;
     long blocks = c.experts().isEmpty() ? 0 : EXPERT_BLOCKS * size / BLOCK;
-    return Math.max(Math.max(scores, rows) * working, experts * working + blocks);
+    long most = Math.max(Math.max(scores, rows), products);
+    return Math.max(most * working, experts * working + blocks);
   }
 
   private boolean fits(long tcmBytes) {
@@ -173,20 +187,24 @@ final class TcmFit {
       if (e instanceof TcmException product) {
         return Optional.of(product.problem());
       }
+      if (e instanceof ValueTooLargeException value) {
+        return Optional.of(told("a kernel has a value of " + value.bytes() + " B", machine));
+      }
       if (e instanceof DeadlockException deadlock && deadlock.shortage().isPresent()) {
-        return deadlock.shortage().map(s -> told(s, machine));
+        return deadlock
+            .shortage()
+            .map(s ->
+                told(
+                    "kernel %s finds no room for %s B beside what it holds"
+                        .formatted(s.kernel(), s.bytes()),
+                    machine));
       }
     }
     return Optional.empty();
   }
 
-  private String told(DeadlockException.Shortage shortage, Machine machine) {
-    return "the TCM of a PE, %s KiB, is too small for model %s in %s: kernel %s finds no room for %s B beside what it holds"
-        .formatted(
-            kib(machine.pe().tcm().sizeBytes()),
-            models.name,
-            Param.word(models.dtype),
-            shortage.kernel(),
-            shortage.bytes());
+  private String told(String why, Machine machine) {
+    return "the TCM of a PE, %s KiB, is too small for model %s in %s: %s"
+        .formatted(kib(machine.pe().tcm().sizeBytes()), models.name, Param.word(models.dtype), why);
   }
 }

@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -62,11 +63,31 @@ final class TcmFitTest {
   /** Two modules, and experts: one that is refused, with one that runs. */
   @ParameterizedTest
   @CsvSource({
-    "mimo-train-step, 64, 'model=vit-b-gpt2;encoder_layers=1;language_layers=1;tokens=200;encoder=tp=1,dp=1;language=tp=1,dp=1;samples=1', 'KiB'",
+    "mimo-train-step, 64, 'model=tiny-gpt;encoder_layers=1;language_layers=1;tokens=200;encoder=tp=1,dp=1;language=tp=1,dp=1;samples=1', 'tiny-vit and tiny-gpt in bf16: kernel layers.0.attention.attention finds no room'",
     "transformer-block, 32, 'tp=1;sp=off;batch=1;model=tiny-moe;tokens=8', 'GEMM array'",
+    "transformer-block, 48, 'tp=1;batch=1;model=tiny-gpt;tokens=130;dtype=f32', 'model tiny-gpt in f32: a kernel has a value of 65536 B'",
+    "transformer-block, 32, 'tp=1;model=tiny-gpt;tokens=8;dtype=f16;rank_level=cube', 'GEMM array'",
   })
   void run_twoModulesOrExperts_areRefusedWithTheNearestThatRuns(
       String bench, long tcmKib, String params, String why) {
+    assertRefused(bench, tcmKib, params, why);
+  }
+
+  /**
+   * What takes some ten seconds each: two modules of usual size, and ranks that share a context.
+   */
+  @Tag("slow")
+  @ParameterizedTest
+  @CsvSource({
+    "mimo-train-step, 64, 'model=vit-b-gpt2;encoder_layers=1;language_layers=1;tokens=200;encoder=tp=1,dp=1;language=tp=1,dp=1;samples=1', 'KiB'",
+    "train-step, 256, 'tp=2;cp=2;model=tiny-deepseek;tokens=256;layers=1;dtype=f16;context=ulysses;rank_level=sip', 'kernel layer.attention.grad.dq finds no room'",
+  })
+  void run_largerModels_areRefusedWithTheNearestThatRuns(
+      String bench, long tcmKib, String params, String why) {
+    assertRefused(bench, tcmKib, params, why);
+  }
+
+  private static void assertRefused(String bench, long tcmKib, String params, String why) {
     List<String> all = List.of(params.split(";"));
     Throwable refused = catchThrowable(() -> runWith(bench, tcmKib, all));
     assertThat(refused).isInstanceOf(UsageException.class).hasMessageContaining(why);
