@@ -73,6 +73,9 @@ final class Session implements TensorHost {
 
   private final Shortage shortage = new Shortage(this);
 
+  /** How often kernels may have ended, or ranks have waited for operations. */
+  private long endings;
+
   Session(Machine machine, Simulator simulator, TorchOptions options) {
     this.machine = machine;
     this.simulator = simulator;
@@ -374,6 +377,7 @@ final class Session implements TensorHost {
     }
     checkUsable("kernel " + launch.name());
     driving = true;
+    endings++;
     try {
       simulator.drive(launch);
     } catch (RuntimeException | Error e) {
@@ -533,6 +537,7 @@ final class Session implements TensorHost {
 
   /** The rank has waited for the operation. */
   void end(Work work) {
+    endings++;
     for (Tensor t : work.held()) {
       held.computeIfPresent(t.owner(), (tensor, count) -> count == 1 ? null : count - 1);
       work.launch().ifPresent(t::usedBy);
@@ -559,6 +564,7 @@ final class Session implements TensorHost {
 
   /** Forgets operations that ranks have not waited for. */
   void forgetWorks() {
+    endings++;
     written.clear();
     held.clear();
   }
@@ -566,6 +572,11 @@ final class Session implements TensorHost {
   @Override
   public void release(Tensor tensor) {
     shortage.release(tensor);
+  }
+
+  /** Another number than before if a tensor that was in use may be so no more. */
+  long progress() {
+    return endings + simulator.eventCount();
   }
 
   /** Whether nobody uses a tensor that its owner has closed; then its memory is given back. */

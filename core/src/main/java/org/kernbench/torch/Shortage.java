@@ -19,6 +19,9 @@ final class Shortage {
   private final Set<Runnable> spare = new LinkedHashSet<>();
   private boolean hasBeen;
 
+  /** How far the session was when all of these were last found in use. */
+  private long lookedAt = -1;
+
   Shortage(Session session) {
     this.session = session;
   }
@@ -32,7 +35,8 @@ final class Shortage {
 
   /** Gives back what is not used any more. */
   void releaseWhatIsUnused() {
-    if (!leaving.isEmpty()) {
+    if (!leaving.isEmpty() && session.progress() != lookedAt) {
+      lookedAt = session.progress();
       leaving.removeIf(session::releaseIfUnused);
     }
   }

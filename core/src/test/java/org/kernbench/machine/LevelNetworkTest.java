@@ -313,7 +313,7 @@ final class LevelNetworkTest {
   @Test
   void shifts_ofManyNetworks_takeLinksToLinksAndRoutesToRoutes() throws IOException {
     SplittableRandom random = new SplittableRandom(4);
-    for (int i = 0; i < 40; i++) {
+    for (int i = 0; i < 25; i++) {
       Machine m = machine("ring", random(random, List.of("ring", "fully_connected", "switch")));
       if (m.sips() < 2) {
         continue;

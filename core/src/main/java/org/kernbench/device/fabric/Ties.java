@@ -107,10 +107,13 @@ public final class Ties {
     return (int) ((who & ((1L << idBits) - 1)) >>> ordinalBits);
   }
 
-  /** The package that lies so to that of a link; -1 for the host. */
+  /** The package that lies so to that of a link, most often the same; -1 for the host. */
   private int packageOf(int packageOfLink, long who) {
     final Machine m = machine;
     int seat = (int) (who >>> idBits);
+    if (m != null && seat == ownSeat) {
+      return packageOfLink;
+    }
     for (int sip = 0; m != null && sip < m.sips(); sip++) {
       if (m.seat(packageOfLink, sip) == seat) {
         return sip;

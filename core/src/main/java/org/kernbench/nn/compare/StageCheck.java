@@ -118,8 +118,7 @@ public final class StageCheck {
   private static List<Compared> parts(Kind kind, String name, Whole whole, StepRecord with) {
     Whole other = with.of(kind).get(name);
     double[] expected = other == null ? new double[0] : other.values();
-    double largest =
-        with.of(kind).values().stream().mapToDouble(w -> Vectors.norm(w.values())).max().orElse(0);
+    double largest = with.largestNorm(kind);
     List<Compared> all = new ArrayList<>();
     for (Part part : whole.parts()) {
       double[] own = new double[part.values().length];

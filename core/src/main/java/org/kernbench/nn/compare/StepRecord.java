@@ -4,6 +4,7 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
+import java.util.EnumMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -31,6 +32,9 @@ public final class StepRecord {
   private final Map<Kind, Map<String, Whole>> tensors = new LinkedHashMap<>();
   private final Map<String, Whole> first = new LinkedHashMap<>();
   private final Set<String> matrices = new HashSet<>();
+
+  /** What {@link #largestNorm} found since something was added last. */
+  private final Map<Kind, Double> largest = new EnumMap<>(Kind.class);
 
   /** What sort of tensor it is. */
   public enum Kind {
@@ -90,6 +94,13 @@ public final class StepRecord {
     return tensors.getOrDefault(kind, Map.of());
   }
 
+  /** The largest norm of a tensor of a kind; 0 if there is none. */
+  double largestNorm(Kind kind) {
+    return largest.computeIfAbsent(
+        kind,
+        k -> of(k).values().stream().mapToDouble(w -> Vectors.norm(w.values())).max().orElse(0));
+  }
+
   /**
    * A digest of all that was recorded, by name and rank: runs with the same bits have the same,
    * whichever rank came to its end first.
@@ -122,6 +133,7 @@ public final class StepRecord {
    */
   public void add(
       Kind kind, String name, int rank, double[] values, int elements, IntUnaryOperator at) {
+    largest.remove(kind);
     add(
         tensors.computeIfAbsent(kind, k -> new LinkedHashMap<>()),
         name,
@@ -135,6 +147,7 @@ public final class StepRecord {
 
   /** Adds a number that ranks have parts of a sum of. */
   public void addToSum(Kind kind, String name, double more) {
+    largest.remove(kind);
     Map<String, Whole> ofKind = tensors.computeIfAbsent(kind, k -> new LinkedHashMap<>());
     Whole before = ofKind.get(name);
     double sum = (before == null ? 0 : before.parts.getFirst().values[0]) + more;

@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -134,6 +135,7 @@ final class BenchTest {
   }
 
   /** A ring sends 2 (n - 1) vectors, 2.1 million messages: more than an op log keeps. */
+  @Tag("slow")
   @Test
   void collective_moreMessagesThanALogKeeps_countsAllBytes() {
     RunResult result =
