@@ -21,6 +21,9 @@ public final class Group {
 
   private final boolean isOfPackages;
 
+  /** By place in a ring the rank; empty if it follows from where ranks are. */
+  private final List<Integer> order;
+
   /**
    * A group.
    *
@@ -28,10 +31,23 @@ public final class Group {
    * @param leads by rank, the PE that runs the rank's part of a collective; all different
    */
   public Group(Machine machine, RankLevel level, List<Pe> leads) {
+    this(machine, level, leads, List.of());
+  }
+
+  /**
+   * A group that goes round as others do.
+   *
+   * @param order by place in a ring the rank, each once; empty if it follows from where ranks are
+   */
+  public Group(Machine machine, RankLevel level, List<Pe> leads, List<Integer> order) {
     this.machine = machine;
     this.level = level;
     this.leads = List.copyOf(leads);
+    this.order = List.copyOf(order);
     this.isOfPackages = false;
+    if (!order.isEmpty() && order.size() != leads.size()) {
+      throw new IllegalArgumentException(order + " is no order of " + leads.size() + " ranks");
+    }
     for (int rank = 0; rank < this.leads.size(); rank++) {
       Integer other = ranks.put(this.leads.get(rank), rank);
       if (other != null) {
@@ -45,6 +61,7 @@ public final class Group {
     this.machine = machine;
     this.level = RankLevel.SIP;
     this.leads = new PackageLeads(machine.sips());
+    this.order = List.of();
     this.isOfPackages = true;
   }
 
@@ -95,6 +112,11 @@ public final class Group {
   /** The PE that runs a rank's part. */
   public Pe lead(int rank) {
     return leads.get(rank);
+  }
+
+  /** By place in a ring the rank, as it was given; empty if it follows from where ranks are. */
+  List<Integer> order() {
+    return order;
   }
 
   /** Number of ranks. */

@@ -1,6 +1,10 @@
 package org.kernbench.ccl;
 
+import java.util.Arrays;
 import java.util.Comparator;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
 import java.util.stream.IntStream;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
@@ -15,6 +19,12 @@ import org.kernbench.machine.spec.Dimension;
  * between packages are dead or slow, {@link PackageCycle} looks for a cycle without them.
  */
 public final class RingOrder {
+  /** Orders of several groups that are compared. */
+  private static final int MOST_ORDERS = 8;
+
+  /** The message by which hops are compared. */
+  private static final long MESSAGE_BYTES = 64 << 10;
+
   private final int[] rankAt;
   private final int[] positionOf;
 
@@ -26,23 +36,77 @@ public final class RingOrder {
     }
   }
 
+  /** That of a group: the one it was given, or one that follows from where its ranks are. */
   public static RingOrder of(Group group) {
-    Machine m = group.machine();
+    if (!group.order().isEmpty()) {
+      return new RingOrder(group.order().stream().mapToInt(Integer::intValue).toArray());
+    }
     if (isByNumber(group)) {
       return new RingOrder(IntStream.range(0, group.size()).toArray());
     }
+    return new RingOrder(sorted(group.leads(), byPlace(group.machine())));
+  }
+
+  /**
+   * One order for groups that do alike, so that all of them add in it: of those that each would
+   * take for itself the one whose slowest hop in any group is the quickest, then the one with the
+   * least time for all hops; the first of equals.
+   *
+   * @param groups by group and rank, the PE that runs the rank's part; of equal size
+   * @return by place the rank; empty if all would take the same
+   */
+  public static List<Integer> common(Machine machine, List<List<Pe>> groups) {
+    if (groups.size() < 2 || groups.getFirst().size() < 3) {
+      return List.of(); // two numbers have one sum
+    }
+    Comparator<Pe> byPlace = byPlace(machine);
+    Set<List<Integer>> own = new LinkedHashSet<>();
+    for (List<Pe> leads : groups) {
+      own.add(Arrays.stream(sorted(leads, byPlace)).boxed().toList());
+    }
+    return own.size() < 2
+        ? List.of()
+        : own.stream()
+            .limit(MOST_ORDERS)
+            .min(
+                Comparator.comparing(
+                    order -> Hops.of(machine, groups, order),
+                    Comparator.comparingLong(Hops::slowestPs).thenComparingLong(Hops::allPs)))
+            .orElseThrow();
+  }
+
+  /** Times of a message from each rank to the next, of several groups. */
+  private record Hops(long slowestPs, long allPs) {
+    static Hops of(Machine machine, List<List<Pe>> groups, List<Integer> order) {
+      long slowest = 0;
+      long all = 0;
+      for (List<Pe> leads : groups) {
+        for (int place = 0; place < order.size(); place++) {
+          Pe from = leads.get(order.get(place));
+          Pe to = leads.get(order.get((place + 1) % order.size()));
+          long ps = LinkCosts.between(machine, from, to).messagePs(MESSAGE_BYTES);
+          slowest = Math.max(slowest, ps);
+          all += ps;
+        }
+      }
+      return new Hops(slowest, all);
+    }
+  }
+
+  private static Comparator<Pe> byPlace(Machine m) {
     int[] sips = inverse(PackageCycle.quickest(m, inverse(packages(m))));
     int[] cubes = cycle(m.cubeMeshWidth(), m.cubeMeshHeight());
-    Comparator<Pe> order =
-        Comparator.comparingInt((Pe pe) -> sips[pe.sip()])
-            .thenComparingInt(pe -> cubes[pe.cube()])
-            .thenComparingInt(Pe::pe);
-    return new RingOrder(
-        IntStream.range(0, group.size())
-            .boxed()
-            .sorted(Comparator.comparing(group::lead, order))
-            .mapToInt(Integer::intValue)
-            .toArray());
+    return Comparator.comparingInt((Pe pe) -> sips[pe.sip()])
+        .thenComparingInt(pe -> cubes[pe.cube()])
+        .thenComparingInt(Pe::pe);
+  }
+
+  private static int[] sorted(List<Pe> leads, Comparator<Pe> byPlace) {
+    return IntStream.range(0, leads.size())
+        .boxed()
+        .sorted(Comparator.comparing(leads::get, byPlace))
+        .mapToInt(Integer::intValue)
+        .toArray();
   }
 
   /** Whether ranks are packages in a ring, or all neighbours, whose links do not differ. */

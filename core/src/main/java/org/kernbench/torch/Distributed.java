@@ -148,7 +148,8 @@ public final class Distributed {
 
   /**
    * Makes several groups at once ({@code new_subgroups_by_enumeration}); otherwise as {@link
-   * #newGroup(List)}.
+   * #newGroup(List)}. Groups of as many ranks go round in the same order, so that ranks of
+   * different groups that have the same values have the same sums.
    *
    * @param lists the ranks of each group; no rank in two of them. Ranks in none get no group
    */
@@ -205,13 +206,13 @@ public final class Distributed {
       String method, Members world, List<List<Integer>> lists, String description) {
     Rank caller = session.current();
     if (caller == null) {
-      return lists.stream().map(ranks -> groups.make(ranks, description)).toList();
+      return groups.make(lists, description);
     }
     Object asked = description.isEmpty() ? lists : List.of(description, lists);
     Rendezvous.Fingerprint mine = world.next(caller.number(), method, asked);
     Rendezvous meeting = world.meet(caller.number(), mine, null);
     if (meeting.isFull()) {
-      meeting.make(lists.stream().map(ranks -> groups.make(ranks, description)).toList());
+      meeting.make(groups.make(lists, description));
       meeting.end(null);
     }
     caller.block(meeting);

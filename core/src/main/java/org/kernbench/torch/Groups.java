@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.QueueSet;
 import org.kernbench.machine.Pe;
@@ -60,7 +61,7 @@ final class Groups {
   void open(CollectiveBackend with, int size) {
     int[] ranks = new int[size];
     Arrays.setAll(ranks, i -> i);
-    Members opened = members(with, Members.WORLD, "", ranks);
+    Members opened = members(with, Members.WORLD, "", ranks, List.of());
     opened.connected(Lane.LEAD).communicator().firstQueues().ifPresent(collectives::install);
     backend = with;
     world = opened;
@@ -68,15 +69,39 @@ final class Groups {
     session.logRanks(size);
   }
 
-  private Members members(CollectiveBackend with, String name, String description, int[] ranks) {
-    return new Members(session, collectives, messages, with, name, description, ranks);
+  private Members members(
+      CollectiveBackend with, String name, String description, int[] ranks, List<Integer> order) {
+    return new Members(session, collectives, messages, with, name, description, ranks, order);
   }
 
-  /** A group of some ranks of the world, ascending, with a name for messages, or none. */
-  Members make(List<Integer> ranks, String description) {
+  /**
+   * Groups of some ranks of the world, each ascending, with a name for messages, or none. Those of
+   * as many ranks have one order.
+   */
+  List<Members> make(List<List<Integer>> lists, String description) {
+    CollectiveBackend with = Objects.requireNonNull(backend);
+    Map<Integer, List<Integer>> orders =
+        lists.stream()
+            .collect(
+                Collectors.groupingBy(
+                    List::size,
+                    Collectors.mapping(
+                        this::leads,
+                        Collectors.collectingAndThen(Collectors.toList(), with::commonOrder))));
+    return lists.stream()
+        .map(ranks -> make(with, ranks, description, orders.getOrDefault(ranks.size(), List.of())))
+        .toList();
+  }
+
+  private List<Pe> leads(List<Integer> ranks) {
+    return ranks.stream().map(rank -> Lane.LEAD.on(session.device(rank))).toList();
+  }
+
+  private Members make(
+      CollectiveBackend with, List<Integer> ranks, String description, List<Integer> order) {
     made++;
     int[] sorted = ranks.stream().mapToInt(Integer::intValue).toArray();
-    Members group = members(Objects.requireNonNull(backend), "group " + made, description, sorted);
+    Members group = members(with, "group " + made, description, sorted, order);
     subgroups.add(group);
     if (!session.hasRanks()) {
       ofHost.add(group);

@@ -37,6 +37,7 @@ final class Members {
   private final String name;
   private final String told;
   private final int[] ranks;
+  private final List<Integer> order;
   private final List<Integer> rankList;
   private final int[] sequence;
   private final BitSet left = new BitSet();
@@ -54,6 +55,7 @@ final class Members {
    *
    * @param description what the program calls it in messages; empty if it says nothing
    * @param ranks global numbers, ascending
+   * @param order {@link CollectiveBackend#commonOrder}; empty if it has none with other groups
    */
   Members(
       Session session,
@@ -62,12 +64,14 @@ final class Members {
       CollectiveBackend backend,
       String name,
       String description,
-      int[] ranks) {
+      int[] ranks,
+      List<Integer> order) {
     this.session = session;
     this.collectives = collectives;
     this.backend = backend;
     this.name = name;
     this.ranks = ranks;
+    this.order = order;
     this.rankList = Arrays.stream(ranks).boxed().toList();
     this.told =
         name.equals(WORLD)
@@ -185,7 +189,7 @@ final class Members {
     Connected known = lanes.get(lane);
     if (known == null) {
       List<Pe> leads = pes(lane);
-      known = new Connected(leads, backend.connect(leads));
+      known = new Connected(leads, backend.connect(leads, order));
       if (!lanes.isEmpty()) {
         known.communicator.follow(lanes.values().iterator().next().communicator);
       }

@@ -68,8 +68,12 @@ final class DeviceLayoutTest {
     return random.ints(0, all.size()).distinct().limit(DRAWN).mapToObj(all::get);
   }
 
+  /**
+   * Drawn ones, and one whose replicas are summed by two groups that are not shifts of each other.
+   */
   static Stream<Case> some() {
-    return drawn(all());
+    Case replicas = new Case(new Layout(2, 1, 3, true), Devices.UNEVEN_PACKAGES);
+    return Stream.concat(Stream.of(replicas), drawn(all()));
   }
 
   static Stream<Case> someExact() {

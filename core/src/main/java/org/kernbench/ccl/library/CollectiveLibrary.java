@@ -24,6 +24,7 @@ import org.kernbench.ccl.FoldedCall;
 import org.kernbench.ccl.Group;
 import org.kernbench.ccl.Payload;
 import org.kernbench.ccl.Reduction;
+import org.kernbench.ccl.RingOrder;
 import org.kernbench.ccl.Schedule;
 import org.kernbench.ccl.SlotSpace;
 import org.kernbench.ccl.algorithms.AllToAll;
@@ -338,12 +339,22 @@ public final class CollectiveLibrary implements CollectiveBackend {
    */
   @Override
   public Communicator connect(List<Pe> leadPes) {
-    Group group = new Group(machine, rankLevel, leadPes);
+    return connect(leadPes, List.of());
+  }
+
+  @Override
+  public Communicator connect(List<Pe> leadPes, List<Integer> order) {
+    Group group = new Group(machine, rankLevel, leadPes, order);
     Bound bound = new Bound(group);
     if (group.size() == worldSize && group.size() > 1) {
       bound.planned(CollectiveOp.ALL_REDUCE);
     }
     return bound;
+  }
+
+  @Override
+  public List<Integer> commonOrder(List<List<Pe>> groups) {
+    return RingOrder.common(machine, groups);
   }
 
   /** The algorithm of all-reduces, bound to a group, and its queues. */

@@ -22,4 +22,19 @@ public record FirstDifference(
     double expected,
     double error,
     Mistake cause,
-    String evidence) {}
+    String evidence) {
+  /**
+   * Of ranks that should have the same bits and have not, where all are near enough to one rank.
+   */
+  static FirstDifference ofReplicas(String unequal) {
+    return new FirstDifference(
+        "final gradient of " + unequal,
+        unequal,
+        0,
+        Double.NaN,
+        Double.NaN,
+        0,
+        Mistake.UNKNOWN,
+        "equal within the tolerance, but not to the bit; groups may have added in other orders");
+  }
+}

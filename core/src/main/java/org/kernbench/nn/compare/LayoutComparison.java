@@ -252,18 +252,7 @@ final class LayoutComparison {
                 "each tensor is within its tolerance"));
       }
     }
-    return unequal.isEmpty()
-        ? Optional.empty()
-        : Optional.of(
-            new FirstDifference(
-                "final gradient of " + unequal.getFirst(),
-                unequal.getFirst(),
-                0,
-                Double.NaN,
-                Double.NaN,
-                0,
-                Mistake.UNKNOWN,
-                "equal within the tolerance, but not to the bit"));
+    return unequal.stream().findFirst().map(FirstDifference::ofReplicas);
   }
 
   // ---- values at places ----

@@ -51,7 +51,8 @@ public final class StageCheck {
   }
 
   /**
-   * Compares losses, gradients and stepped parameters, in the order in which they are computed.
+   * Compares losses, gradients and stepped parameters, in the order in which they are computed, and
+   * then the gradients of ranks that should have the same bits.
    *
    * @param one the same step on one rank
    */
@@ -96,7 +97,9 @@ public final class StageCheck {
         Map.of("model", ratio),
         unequal,
         OptionalDouble.empty(),
-        first.map(f -> difference(f, guesses, doubts)));
+        first
+            .map(f -> difference(f, guesses, doubts))
+            .or(() -> unequal.stream().findFirst().map(FirstDifference::ofReplicas)));
   }
 
   private static String told(Compared c) {

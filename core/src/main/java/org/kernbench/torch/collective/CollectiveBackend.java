@@ -26,4 +26,25 @@ public interface CollectiveBackend {
    * @param leadPes by rank, the PE that runs the rank's share of every collective
    */
   Communicator connect(List<Pe> leadPes);
+
+  /**
+   * {@link #connect(List)} of one of several groups that do alike and have one order.
+   *
+   * @param order what {@link #commonOrder} said
+   */
+  default Communicator connect(List<Pe> leadPes, List<Integer> order) {
+    return connect(leadPes);
+  }
+
+  /**
+   * An order for groups that do alike, for example those of data-parallel ranks, one for each
+   * tensor-parallel rank. If all of them go round in it, all add in the same order, and ranks that
+   * have the same values in different groups have the same sums, to the bit.
+   *
+   * @param groups by group and rank the PE that runs the rank's share; of equal size
+   * @return by place the rank; empty if the order that each takes for itself is the same
+   */
+  default List<Integer> commonOrder(List<List<Pe>> groups) {
+    return List.of();
+  }
 }

@@ -134,39 +134,38 @@ final class EveryBenchExplainedTest {
         .toList();
   }
 
-  /** All numbers of the machine; prints the table of docs/explain-guide.md. */
+  /** All numbers of the machine; prints a row of the table of docs/explain-guide.md. */
   @Tag("slow")
   @Timeout(value = 1, unit = TimeUnit.HOURS)
-  @Test
-  void sensitivities_everyBenchEveryNumber_agreeOrSayThatThePathSwitches() {
+  @ParameterizedTest
+  @MethodSource("benches")
+  void sensitivities_everyNumberOfABench_agreeOrSayThatThePathSwitches(String name) {
+    Bench bench = BENCHES.find(name);
+    RunOptions options =
+        RunOptions.DEFAULT.withMode(Mode.TIME).withParams(LARGE.getOrDefault(name, List.of()));
+    RunResult result = RUNNER.runToExplain(bench, options);
+    RunOptions again = result.point().map(options::withPoint).orElse(options);
+    Explanation e =
+        Explanation.of(result).verified(RUNNER.simulationOf(bench, again), Progress.SILENT);
+    Map<Verdict, Integer> counts = new EnumMap<>(Verdict.class);
     List<String> wrong = new ArrayList<>();
-    for (Bench bench : BENCHES.all()) {
-      RunOptions options =
-          RunOptions.DEFAULT
-              .withMode(Mode.TIME)
-              .withParams(LARGE.getOrDefault(bench.name(), List.of()));
-      RunResult result = RUNNER.runToExplain(bench, options);
-      RunOptions again = result.point().map(options::withPoint).orElse(options);
-      Explanation e =
-          Explanation.of(result).verified(RUNNER.simulationOf(bench, again), Progress.SILENT);
-      Map<Verdict, Integer> counts = new EnumMap<>(Verdict.class);
-      for (Sensitivity s : e.sensitivities()) {
-        for (Verdict v : verdicts(s, e.breakdown())) {
-          counts.merge(v, 1, Integer::sum);
-          if (v == Verdict.DIFFERS) {
-            wrong.add(bench.name() + ": " + s.parameter().path());
-          }
+    for (Sensitivity s : e.sensitivities()) {
+      for (Verdict v : verdicts(s, e.breakdown())) {
+        counts.merge(v, 1, Integer::sum);
+        if (v == Verdict.DIFFERS) {
+          wrong.add(s.parameter().path());
         }
       }
-      System.out.printf(
-          Locale.ROOT,
-          "| `%s` | %d | %d | %d | %d |%n",
-          bench.name() + result.point().map(p -> " --point \"" + p + "\"").orElse(""),
-          counts.values().stream().mapToInt(Integer::intValue).sum(),
-          counts.getOrDefault(Verdict.AGREES, 0),
-          counts.getOrDefault(Verdict.SWITCHES, 0),
-          counts.getOrDefault(Verdict.DIFFERS, 0));
     }
+    System.out.printf(
+        Locale.ROOT,
+        "| `%s` | %d | %d | %d | %d |%n",
+        name + result.point().map(p -> " --point \"" + p + "\"").orElse(""),
+        counts.values().stream().mapToInt(Integer::intValue).sum(),
+        counts.getOrDefault(Verdict.AGREES, 0),
+        counts.getOrDefault(Verdict.SWITCHES, 0),
+        counts.getOrDefault(Verdict.DIFFERS, 0));
+    assertThat(counts).isNotEmpty();
     assertThat(wrong).isEmpty();
   }
 
