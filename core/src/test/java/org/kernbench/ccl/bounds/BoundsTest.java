@@ -296,7 +296,7 @@ final class BoundsTest {
     for (AllReduceTest.Case c : cases) {
       List<Pe> leads = Bed.leads(c.machine(), c.level(), c.ranks());
       Bounds bounds = Bounds.of(c.machine(), leads);
-      int[] sizes = c.ranks() > 20 ? new int[] {1, 40_000} : new int[] {1, 1000, 30_000};
+      int[] sizes = c.ranks() > 20 ? new int[] {1, 20_000} : new int[] {1, 1000, 15_000};
       for (int n : sizes) {
         try (Bed bed = Bed.open(c.machine(), Mode.TIME)) {
           List<Shard> shards = bed.vectors(leads, DType.F16, n);

@@ -116,6 +116,7 @@ final class TunerTest {
   }
 
   /** Long vectors: what shorter ones took says which algorithms need not be simulated. */
+  @Tag("slow")
   @Test
   void compare_longVector_leavesOutWhatShorterOnesRuleOut() {
     assertLeftOut(false);

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -48,14 +49,27 @@ class ReusedStepsTest {
   @ParameterizedTest
   @ValueSource(
       strings = {
-        "dp=4 batch=4 layers=3",
         "dp=3 batch=3 layers=3 overlap=off",
-        "pp=4 microbatches=4 batch=4 layers=4",
         "dp=2 pp=2 microbatches=2 batch=4 layers=4",
-        "dp=2 batch=2 layers=3 zero=1",
         "dp=2 batch=2 layers=2 dropout=0.1",
       })
   void rows_ofPackages_areThoseOfEveryLaunchSimulated(String params) {
+    assertRowsOfPackages(params);
+  }
+
+  @Tag("slow")
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "dp=4 batch=4 layers=3",
+        "pp=4 microbatches=4 batch=4 layers=4",
+        "dp=2 batch=2 layers=3 zero=1",
+      })
+  void rows_ofMorePackages_areThoseOfEveryLaunchSimulated(String params) {
+    assertRowsOfPackages(params);
+  }
+
+  private static void assertRowsOfPackages(String params) {
     RunResult each = run(packages(params, Reuse.OFF));
     OpLog log = each.log().orElseThrow();
     assertThat(log.isComplete()).isTrue();

@@ -13,6 +13,7 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.TreeMap;
 import java.util.function.BiConsumer;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -174,12 +175,26 @@ final class ModulePipelinesTest {
       delimiter = '|',
       value = {
         "tp=1,dp=1 | tp=1,dp=1,offset=1",
-        "tp=1,pp=2,dp=1 | tp=1,pp=1,dp=1,offset=2",
-        "tp=1,pp=1,dp=1 | tp=1,pp=3,dp=1,offset=1",
-        "tp=1,pp=3,dp=1 | tp=1,pp=2,dp=1,offset=3",
         "tp=1,pp=2,dp=1,offset=3 | tp=1,pp=2,dp=1",
       })
   void oneRankToAStage_hasTheBitsOfOneRank(String encoder, String language) {
+    assertBits(encoder, language);
+  }
+
+  @Tag("slow")
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "tp=1,pp=2,dp=1 | tp=1,pp=1,dp=1,offset=2",
+        "tp=1,pp=1,dp=1 | tp=1,pp=3,dp=1,offset=1",
+        "tp=1,pp=3,dp=1 | tp=1,pp=2,dp=1,offset=3",
+      })
+  void oneRankToAStage_ofMoreStages_hasTheBitsOfOneRank(String encoder, String language) {
+    assertBits(encoder, language);
+  }
+
+  private void assertBits(String encoder, String language) {
     List<Microbatch> data = data(3);
     for (DType dtype : List.of(DType.BF16, DType.F64)) {
       Settings settings = unshrunk(SGD.in(dtype));
@@ -213,17 +228,31 @@ final class ModulePipelinesTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "tp=2,pp=2,dp=1 | tp=2,pp=2,dp=1,offset=4 sp",
         "tp=1,pp=2,dp=2 | tp=1,cp=2,pp=2,dp=1,offset=4",
         "tp=2,pp=1,dp=1 | tp=1,pp=3,dp=2,offset=2",
-        "tp=1,dp=4 | tp=2,cp=2,pp=2,dp=1,offset=4 sp",
-        "tp=1,pp=3,dp=1 | tp=2,cp=2,pp=2,dp=2,offset=3",
         // data-parallel ranks before stages, and the modules the other way round
         "tp=1,dp=2,pp=2,offset=8 | tp=2,dp=2,pp=2 sp",
+      })
+  void layouts_computeWhatOneRankDoes(String encoder, String language) {
+    assertComputes(encoder, language);
+  }
+
+  @Tag("slow")
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "tp=2,pp=2,dp=1 | tp=2,pp=2,dp=1,offset=4 sp",
+        "tp=1,dp=4 | tp=2,cp=2,pp=2,dp=1,offset=4 sp",
+        "tp=1,pp=3,dp=1 | tp=2,cp=2,pp=2,dp=2,offset=3",
         // ranks of neither module
         "tp=2,dp=2,offset=1 | tp=1,cp=2,pp=3,dp=1,offset=6",
       })
-  void layouts_computeWhatOneRankDoes(String encoder, String language) {
+  void layoutsOfMoreRanks_computeWhatOneRankDoes(String encoder, String language) {
+    assertComputes(encoder, language);
+  }
+
+  private void assertComputes(String encoder, String language) {
     List<Microbatch> data = data(4);
     TwoModuleLayout layout = layout(encoder, language);
     StepRecord one = one(SGD, data);
