@@ -173,7 +173,7 @@ final class PipelinedProgram {
             stages);
     step.run();
     data.sum();
-    model.sumShared();
+    model.sumShared(torch);
     Tensor square = program.finish(data, tokens(stageLayout), optimizer);
     model.stages().values().forEach(stage -> program.balance(w, stage.experts()));
     program.changed(optimizer);

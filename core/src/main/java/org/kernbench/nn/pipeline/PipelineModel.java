@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Optional;
 import org.kernbench.nn.autograd.Parameter;
 import org.kernbench.nn.autograd.Recipe;
+import org.kernbench.nn.kernels.Compute;
 import org.kernbench.nn.layers.Init;
 import org.kernbench.nn.layers.Module;
 import org.kernbench.nn.layers.Parts;
@@ -16,6 +17,7 @@ import org.kernbench.nn.layers.TransformerStage;
 import org.kernbench.nn.optim.Checkpoint;
 import org.kernbench.nn.optim.GradientSync;
 import org.kernbench.torch.ProcessGroup;
+import org.kernbench.torch.Tensor;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.collective.ReduceKind;
 
@@ -86,22 +88,22 @@ public final class PipelineModel implements Module {
    * those of its data-parallel group: tied embeddings, and all of a model that is there twice. All
    * ranks of the pipeline call it.
    */
-  public void sumShared() {
+  public void sumShared(Torch torch) {
     if (schedule.chains() > 1) {
       ProcessGroup mirror = layout.mirror().orElseThrow();
       int ranks = schedule.ranks();
       int own = layout.pp().rank();
       // both ranks take the lower part of the model first
       int lower = Math.min(own, ranks - 1 - own);
-      stagesOfPart(lower).forEach(p -> sum(p, mirror));
-      stagesOfPart(ranks - 1 - lower).forEach(p -> sum(p, mirror));
+      stagesOfPart(lower).forEach(p -> sum(torch, p, mirror));
+      stagesOfPart(ranks - 1 - lower).forEach(p -> sum(torch, p, mirror));
     } else if (tied) {
       layout
           .embedding()
           .ifPresent(group ->
               stages.values().stream()
                   .flatMap(stage -> stage.table().stream())
-                  .forEach(p -> sum(p, group)));
+                  .forEach(p -> sum(torch, p, group)));
     }
   }
 
@@ -112,9 +114,28 @@ public final class PipelineModel implements Module {
         .toList();
   }
 
-  private static void sum(Parameter p, ProcessGroup group) {
-    if (!p.isFrozen()) {
-      group.allReduce(GradientSync.gradient(p), ReduceKind.SUM);
+  /**
+   * A gradient lies where its bucket has it, and buckets of two stages have other members: on many
+   * PEs one that does not lie as its parameter is summed in a copy that does.
+   */
+  private static void sum(Torch torch, Parameter p, ProcessGroup group) {
+    if (p.isFrozen()) {
+      return;
+    }
+    Tensor grad = GradientSync.gradient(p);
+    if (!Compute.isSpread(torch)) {
+      group.allReduce(grad, ReduceKind.SUM);
+      return;
+    }
+    try (Tensor like = Compute.parameter(torch, grad.name(), grad.shape(), grad.dtype())) {
+      if (grad.shardSpecs().equals(like.shardSpecs())) {
+        group.allReduce(grad, ReduceKind.SUM);
+        return;
+      }
+      Compute compute = new Compute(torch, t -> t);
+      compute.mapInto("copy", like, List.of(grad), x -> x.getFirst());
+      group.allReduce(like, ReduceKind.SUM);
+      compute.mapInto("copy", grad, List.of(like), x -> x.getFirst());
     }
   }
 

@@ -122,6 +122,16 @@ class PipelineCheckTest {
         .isEqualTo(Mistake.STAGES_SWAPPED);
   }
 
+  /** What two stages have lies in buckets, which are others on each. */
+  @Test
+  void replicasOfSharedParameters_onPackages_equalOneRank() {
+    Task task = new Task("tiny-gpt", 5, 8, 8);
+    Layout twice = layout(1, 1, 2, 2, 4, "dualpipe");
+    Layout tied = layout(1, 1, 2, 2, false, 4, "1f1b", 1, true, Recompute.NONE);
+    assertThat(onPackages(twice, task, Fault.NONE).first()).isEmpty();
+    assertThat(onPackages(tied, task, Fault.NONE).first()).isEmpty();
+  }
+
   private static LayoutVerdict onPackages(Layout layout, Task task, Fault fault) {
     return PipelineComparison.of(
         Machines.load("tiny", List.of("system.sips.count=4", "system.sips.topology=ring_1d")),

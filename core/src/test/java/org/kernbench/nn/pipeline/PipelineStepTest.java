@@ -170,7 +170,7 @@ class PipelineStepTest {
     model.stages().forEach((s, stage) -> stages.put(s, new OneStage(stage, schedule, s, m, sums)));
     PipelineStep step = new PipelineStep(torch, schedule, layout, () -> Graph.of(torch), stages);
     step.run();
-    model.sumShared();
+    model.sumShared(torch);
     torch.distributed().barrier();
     afterwards.accept(w.rank(), step);
     if (mode != Mode.TIME) {
