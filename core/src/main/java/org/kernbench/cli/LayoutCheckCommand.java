@@ -42,7 +42,8 @@ import picocli.CommandLine.Parameters;
       "bit. Where they differ it names the first wrong tensor, the rank and the likely cause. Also",
       "predicts the time of a step and how much communication is exposed. Layouts without a second",
       "module are of one language model, which may be cut into stages (pp); no time is predicted for",
-      "these. Exit code 1 if a layout differs."
+      "these, and their ranks are numbered tp first, then cp, dp and pp, in whatever order these are",
+      "given. Exit code 1 if a layout differs."
     },
     optionListHeading = "%n",
     sortOptions = false,
@@ -82,13 +83,15 @@ final class LayoutCheckCommand implements Callable<Integer> {
   @Option(
       names = "--tokens",
       paramLabel = "N",
-      description = "Tokens of a sample (default: 16 or more that all layouts can divide).")
+      description =
+          "Tokens of a sample (default: 16, of one model 12, or more that all layouts can divide).")
   private @Nullable Integer tokens;
 
   @Option(
       names = "--microbatches",
       paramLabel = "N",
-      description = "Microbatches of a step (default: 1; with stages twice as many as these).")
+      description =
+          "Microbatches of a step (default: 1; of one model twice as many as it has stages).")
   private @Nullable Integer microbatches;
 
   @Option(
@@ -140,8 +143,11 @@ final class LayoutCheckCommand implements Callable<Integer> {
       names = "--masks",
       paramLabel = "MASKS",
       description =
-          "Which tokens count: uniform, uneven (default), or gaps, which leave ranks without any.")
-  private String masks = "uneven";
+          """
+          Two modules: which tokens count: uniform, uneven (default), or gaps, which leave ranks \
+          without any.\
+          """)
+  private @Nullable String masks;
 
   @Option(names = "--frozen-encoder", description = "Trains projector and language model only.")
   private boolean frozen;
@@ -152,8 +158,11 @@ final class LayoutCheckCommand implements Callable<Integer> {
       description = "Also compares parameters after so many steps of SGD (default: 0).")
   private int steps;
 
-  @Option(names = "--seed", paramLabel = "N", description = "Of weights and data (default: 7).")
-  private long seed = 7;
+  @Option(
+      names = "--seed",
+      paramLabel = "N",
+      description = "Two modules: of weights and data (default: 7).")
+  private @Nullable Long seed;
 
   @Option(
       names = "--inject",
@@ -163,11 +172,14 @@ final class LayoutCheckCommand implements Callable<Integer> {
       description = "Puts a mistake in, to see it found: ${COMPLETION-CANDIDATES}.")
   private Fault fault = Fault.NONE;
 
-  @Option(names = "--no-time", description = "Values only.")
+  @Option(names = "--no-time", description = "Values only, as with one model always.")
   private boolean noTime;
 
-  @Option(names = "--dtype", paramLabel = "DTYPE", description = "Of a timed step (default: bf16).")
-  private String dtype = "bf16";
+  @Option(
+      names = "--dtype",
+      paramLabel = "DTYPE",
+      description = "Two modules: of a timed step (default: bf16).")
+  private @Nullable String dtype;
 
   @Option(
       names = "--spread",
@@ -230,15 +242,21 @@ final class LayoutCheckCommand implements Callable<Integer> {
 
   /** One model in stages. */
   private PipelineCheck stages() {
-    if (frozen || steps > 0 || samples != null) {
+    if (frozen || steps > 0 || samples != null || masks != null || seed != null || dtype != null) {
       throw new UsageException(
           """
-          --frozen-encoder, --steps and --samples are for an encoder and a language model, e.g. \
-          tp=2,dp=2:tp=2,dp=2; leave them out\
+          --frozen-encoder, --steps, --samples, --masks, --seed and --dtype are for an encoder and \
+          a language model, e.g. tp=2,dp=2:tp=2,dp=2; leave them out\
           """);
     }
     List<RankGrid> grids =
         layouts.stream().map(l -> RankGrid.parse(l.replaceFirst(":sp$", ""))).toList();
+    for (RankGrid grid : grids) {
+      if (grid.offset() != 0) {
+        throw new UsageException(
+            "layout %s: a model alone has the first ranks; leave offset out".formatted(grid));
+      }
+    }
     int factor = 1;
     int replicas = 1;
     int tokenFactor = 1;
@@ -342,10 +360,10 @@ final class LayoutCheckCommand implements Callable<Integer> {
         atLeast(1, "--samples", samples == null ? roundUp(4, sampleFactor) : samples),
         atLeast(1, "--tokens", tokens == null ? roundUp(16, tokenFactor) : tokens),
         atLeast(1, "--microbatches", microbatches == null ? 1 : microbatches),
-        Words.choice("--masks", masks, Microbatches.Masks.values()),
+        Words.choice("--masks", masks == null ? "uneven" : masks, Microbatches.Masks.values()),
         frozen,
         atLeast(0, "--steps", steps),
-        seed,
+        seed == null ? 7 : seed,
         fault);
   }
 
@@ -376,7 +394,7 @@ final class LayoutCheckCommand implements Callable<Integer> {
     Optional<Path> file = collectives.file();
     DType type;
     try {
-      type = DType.parse(dtype);
+      type = DType.parse(dtype == null ? "bf16" : dtype);
     } catch (IllegalArgumentException e) {
       throw new UsageException("--dtype: " + e.getMessage());
     }

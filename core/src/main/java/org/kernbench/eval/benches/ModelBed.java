@@ -147,7 +147,13 @@ final class ModelBed implements AutoCloseable {
     Outcome outcome = bed.outcome(launches, new KernelBed.Work(flops / pes, bytes / pes));
     int sip = torch.mesh().pes().getFirst().sip();
     if (outcome.critPs() >= 0) {
-      new OperationRows(bed.machine, bed.log(), sip, pes, outcome.critPs(), graph.compute().work())
+      new OperationRows(
+              bed.machine,
+              bed.log(),
+              pe -> pe.sip() == sip,
+              pes,
+              outcome.critPs(),
+              graph.compute().work())
           .rows()
           .forEach(outcome::row);
     }

@@ -4,6 +4,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.OptionalLong;
+import java.util.function.Predicate;
 import org.kernbench.device.log.OpKind;
 import org.kernbench.device.log.OpLog;
 import org.kernbench.machine.Pe;
@@ -54,12 +55,12 @@ final class BusyEngines {
   /**
    * In a run.
    *
-   * @param sip of which PEs count
+   * @param counts which PEs do
    */
-  BusyEngines(OpLog log, int sip) {
+  BusyEngines(OpLog log, Predicate<Pe> counts) {
     Map<Place, Spans> spans = new HashMap<>();
     for (int id = 0; id < log.size(); id++) {
-      if (log.has(id) && computes(log.kind(id)) && log.pe(id).sip() == sip) {
+      if (log.has(id) && computes(log.kind(id)) && counts.test(log.pe(id))) {
         spans
             .computeIfAbsent(new Place(log.launch(id), log.pe(id)), p -> new Spans())
             .add(log.startPs(id), log.endPs(id));

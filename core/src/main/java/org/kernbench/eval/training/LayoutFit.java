@@ -33,6 +33,11 @@ final class LayoutFit {
     this.spread = spread;
   }
 
+  /** Whether the layout can be if other PEs of each rank compute. */
+  LayoutFit on(Spread other) {
+    return new LayoutFit(setup, machine, level, other);
+  }
+
   /**
    * Refuses a layout that cannot be.
    *

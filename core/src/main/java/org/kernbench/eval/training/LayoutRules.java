@@ -40,7 +40,10 @@ final class LayoutRules {
 
   private void samples() {
     if (setup.batch() % grid.dp() != 0) {
-      breaks("batch is %s, dp %s; expected a batch that dp divides", setup.batch(), grid.dp());
+      int dp = grid.dp();
+      breaks(
+          "batch is %s, dp %s; expected a batch that dp divides, e.g. batch=%s",
+          setup.batch(), dp, Math.ceilDiv(setup.batch(), dp) * (long) dp);
       return;
     }
     int microbatches = setup.pipe().microbatches();

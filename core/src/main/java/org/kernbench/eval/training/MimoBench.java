@@ -240,7 +240,8 @@ public final class MimoBench implements Bench {
         layout.worldSize(),
         w -> train(w, setup, record, new Told(step, summed, work, pipeline)),
         torch -> {
-          report(outcome, torch, setup, step, summed, context.param(TrainingParams.ROWS), work);
+          report(
+              outcome, torch, setup, step, summed, level, context.param(TrainingParams.ROWS), work);
           if (context.mode() != Mode.VALUES) {
             pipeline.report(outcome);
           }
@@ -569,6 +570,7 @@ public final class MimoBench implements Bench {
       ModulesSetup setup,
       StepBound step,
       SummedGradients summed,
+      RankLevel level,
       TrainingParams.Rows rows,
       Map<String, WorkCount> work) {
     boolean timed = torch.simulator().mode() != Mode.VALUES;
@@ -591,7 +593,7 @@ public final class MimoBench implements Bench {
         .metric("exposed_pct", Numbers.rounded(100.0 * costs.exposedPs() / total))
         .metric("rank_gflop", Numbers.rounded(flops / ranks / 1e9))
         .metric("mfu_pct", Numbers.rounded(100.0 * step.productsPs() / total));
-    rows.of(torch, costs, work).forEach(outcome::row);
+    rows.of(torch, level, costs, work).forEach(outcome::row);
     IpcqSpec queues =
         torch.distributed().history().stream()
             .findFirst()

@@ -4,10 +4,12 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Predicate;
 import org.kernbench.device.log.LaunchLog;
 import org.kernbench.device.log.OpLog;
 import org.kernbench.eval.output.Numbers;
 import org.kernbench.machine.Machine;
+import org.kernbench.machine.Pe;
 import org.kernbench.nn.kernels.WorkCount;
 
 /**
@@ -38,20 +40,25 @@ public final class OperationRows {
   /**
    * Of a run.
    *
-   * @param sip of the rank
-   * @param pes that compute in it
+   * @param ofRank which PEs the rank has
+   * @param pes how many of them compute
    * @param totalPs of the whole run
    */
   public OperationRows(
-      Machine machine, OpLog ops, int sip, int pes, long totalPs, Map<String, WorkCount> work) {
+      Machine machine,
+      OpLog ops,
+      Predicate<Pe> ofRank,
+      int pes,
+      long totalPs,
+      Map<String, WorkCount> work) {
     this.machine = machine;
     this.pes = pes;
     this.totalPs = totalPs;
     this.complete = ops.completed() <= ops.size();
     LaunchLog log = ops.launches();
-    BusyEngines busy = new BusyEngines(ops, sip);
+    BusyEngines busy = new BusyEngines(ops, ofRank);
     for (int i = 0; i < log.size(); i++) {
-      if (log.donePs(i) != LaunchLog.NONE && log.pes(i).getFirst().sip() == sip) {
+      if (log.donePs(i) != LaunchLog.NONE && ofRank.test(log.pes(i).getFirst())) {
         Sum sum = sums.computeIfAbsent(alike(log.name(i)), name -> new Sum());
         sum.launches++;
         sum.ps += log.donePs(i) - log.startPs(i);

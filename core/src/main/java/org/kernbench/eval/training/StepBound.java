@@ -33,7 +33,7 @@ final class StepBound {
    * A bound of products alone.
    *
    * @param flops of all ranks together
-   * @param pes that compute in each rank
+   * @param pes of each rank, whichever of them compute
    */
   StepBound(Machine machine, double flops, int ranks, int pes) {
     this.machine = machine;

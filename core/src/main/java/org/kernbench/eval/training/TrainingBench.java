@@ -348,7 +348,7 @@ public final class TrainingBench implements Bench {
       torch.multiprocessing().spawn(program::body, setup.ranks());
       torch.synchronize();
       if (scope == Scope.STEP) {
-        outcome.metric("needs", fit.estimate());
+        outcome.metric("needs", fit.on(spread).estimate());
       }
       report(
           outcome, torch, setup, program, context.param(LEVEL), context.param(TrainingParams.ROWS));
@@ -580,7 +580,7 @@ public final class TrainingBench implements Bench {
     }
     program.experts().report(outcome);
     program.memory().ifPresent(use -> outcome.metric("memory", use.line()));
-    rows.of(torch, costs, program.work()).forEach(outcome::row);
+    rows.of(torch, level, costs, program.work()).forEach(outcome::row);
     program.pipeline().report(outcome);
     IpcqSpec queues =
         torch.distributed().history().stream()

@@ -34,7 +34,8 @@ final class TrainingParams {
           F8Scaling.OFF,
           F8Scaling.class,
           """
-          whether linear layers of blocks multiply in 8 bits, f8e4m3 and for gradients f8e5m2, with           a scale of each tensor's current largest value\
+          whether linear layers of blocks multiply in 8 bits, f8e4m3 and for gradients f8e5m2, with \
+          a scale of each tensor's current largest value\
           """);
 
   /** Where scales of products in 8 bits come from. */
@@ -83,17 +84,18 @@ final class TrainingParams {
     /**
      * The rows.
      *
+     * @param level what a rank owns
      * @param work of the first rank, by kernel
      */
     List<Map<String, Object>> of(
-        Torch torch, CommunicationSums costs, Map<String, WorkCount> work) {
+        Torch torch, RankLevel level, CommunicationSums costs, Map<String, WorkCount> work) {
       return switch (this) {
         case COLLECTIVES -> costs.rows();
         case OPERATIONS ->
             new OperationRows(
                     torch.machine(),
                     torch.simulator().opLog(),
-                    0,
+                    pe -> level.deviceOf(torch.machine(), pe) == 0,
                     torch.mesh().size(),
                     torch.simulator().nowPs(),
                     work)

@@ -155,7 +155,8 @@ class LayoutFitTest {
     assertThatThrownBy(() -> run("tp=5", "batch=3", "dp=2"))
         .isInstanceOf(UsageException.class)
         .hasMessage(
-            "batch is 3, dp 2; expected a batch that dp divides; tp is 5, which does not divide 12"
+            "batch is 3, dp 2; expected a batch that dp divides, e.g. batch=4; tp is 5, which"
+                + " does not divide 12"
                 + " heads, 12 heads of keys, 96 inner features, 96 ids; expected a divisor of 12,"
                 + " so that every rank has as many of 12 heads, 12 heads of keys, 96 inner features,"
                 + " 96 ids; tokens is 48; expected a multiple of 5, so that every rank has as many;"

@@ -3,11 +3,19 @@ package org.kernbench.eval.training;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.math.BigDecimal;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.kernbench.device.Mode;
+import org.kernbench.eval.Progress;
+import org.kernbench.eval.RunOptions;
+import org.kernbench.eval.RunResult;
+import org.kernbench.eval.Runner;
+import org.kernbench.eval.benches.BenchRegistry;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.nn.autograd.Graph;
@@ -34,7 +42,7 @@ final class OperationRowsTest {
       new OperationRows(
               machine,
               torch.simulator().opLog(),
-              0,
+              pe -> pe.sip() == 0,
               1,
               torch.simulator().nowPs(),
               graph.compute().work())
@@ -61,6 +69,47 @@ final class OperationRowsTest {
             assertThat(part).as(row.toString()).isBetween(1.0, 100.0);
           });
     }
+  }
+
+  /** Other ranks of its package, and replicas, are not counted with it. */
+  @ParameterizedTest
+  @CsvSource({
+    "pe, tp=2, 37",
+    "pe, tp=1 sp=off dp=2, 37",
+    "cube, tp=2, 37",
+    "sip, tp=2, 37",
+  })
+  void rows_ofATrainingStep_areOfTheFirstRank(String level, String layout, long parameters) {
+    List<String> params = new ArrayList<>(List.of(layout.split(" ")));
+    params.addAll(List.of("rows=operations", "rank_level=" + level, "spread=lead"));
+    Map<String, Object> adam =
+        run(params).rows().stream()
+            .filter(row -> row.get("operation").equals("adam"))
+            .findFirst()
+            .orElseThrow();
+    assertThat(adam.get("launches")).isEqualTo(parameters);
+    // of 28 bytes of state, gradient, and master, and 2 of the weight, for each element of the rank
+    assertThat(((BigDecimal) adam.get("bound_ns")).doubleValue()).isGreaterThan(1000);
+    assertThat(((BigDecimal) adam.get("of_bound_pct")).doubleValue()).isBetween(1.0, 100.0);
+  }
+
+  /** What a rank has is what the PEs that were chosen have. */
+  @Test
+  void needs_chosenSpread_areThoseOfThatSpreadAsked() {
+    List<String> layout = List.of("rank_level=sip", "tp=2", "dp=3", "batch=3");
+    RunResult chosen = run(layout);
+    List<String> asked = new ArrayList<>(layout);
+    asked.add("spread=" + chosen.params().get("spread"));
+
+    assertThat(asked.getLast()).isNotEqualTo("spread=all");
+    assertThat(chosen.metrics().get("needs")).isEqualTo(run(asked).metrics().get("needs"));
+  }
+
+  private static RunResult run(List<String> params) {
+    return Runner.of("test", Progress.SILENT)
+        .run(
+            BenchRegistry.standard().find("train-step"),
+            RunOptions.DEFAULT.withMode(Mode.TIME).withParams(params));
   }
 
   @Test
