@@ -149,7 +149,9 @@ public final class Distributed {
   /**
    * Makes several groups at once ({@code new_subgroups_by_enumeration}); otherwise as {@link
    * #newGroup(List)}. Groups of as many ranks go round in the same order, so that ranks of
-   * different groups that have the same values have the same sums.
+   * different groups that have the same values have the same sums, with all algorithms but those
+   * that add as the links of a group let values come ({@code packed_trees}, {@code
+   * double_binary_tree}).
    *
    * @param lists the ranks of each group; no rank in two of them. Ranks in none get no group
    */
