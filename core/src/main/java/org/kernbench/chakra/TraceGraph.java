@@ -240,9 +240,15 @@ public final class TraceGraph {
       long other = c.source() == p.rank ? c.target() : c.source();
       if (other < 0 || other >= orders.size() || other == p.rank) {
         throw new TraceException(
-            "%s: the other end is rank %s; expected one of 0 to %s but %s"
-                .formatted(where(p), other, orders.size() - 1, p.rank));
+            "%s: the other end is rank %s; expected %s"
+                .formatted(where(p), other, othersOf(p.rank)));
       }
+    }
+
+    private String othersOf(int rank) {
+      return orders.size() == 1
+          ? "traces of other ranks too: there is that of rank 0 alone"
+          : "one of 0 to %s but %s".formatted(orders.size() - 1, rank);
     }
 
     private void match(Way way, List<Place> sends, List<Place> receives) {

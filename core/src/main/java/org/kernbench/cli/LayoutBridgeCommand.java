@@ -32,16 +32,13 @@ import picocli.CommandLine.Option;
     synopsisHeading = "Usage: ",
     descriptionHeading = "%n",
     description = {
-      "Shows what a bridge between two modules on the same ranks does: where each rank is in both,",
+      "Shows what a bridge between two modules does, on the same ranks or on ranks of their own.",
       """
-      which samples are its own, who gathers with whom, how many bytes are sent and, on a \
-      machine,\
-      """,
+      On the same ranks: where each rank is in both, which samples are its own, who gathers with \
+      whom, how many bytes are sent and, on a machine, how long both passes take, with a lower \
+      bound. Of modules on ranks of their own: the lanes, their leaders and the messages between \
+      them.\
       """
-      how long both passes take, with a lower bound. Of modules on ranks of their own it shows \
-      the\
-      """,
-      "lanes, their leaders and the messages between them."
     },
     optionListHeading = "%n",
     footerHeading = "%nExamples%n",

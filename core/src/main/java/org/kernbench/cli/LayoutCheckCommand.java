@@ -37,13 +37,16 @@ import picocli.CommandLine.Parameters;
     synopsisHeading = "Usage: ",
     descriptionHeading = "%n",
     description = {
-      "Trains an encoder and a language model in each layout, in f64, and compares all gradients",
-      "with those of one rank on the same data: within 1e-10, norms within 1e-9, replicas to the",
-      "bit. Where they differ it names the first wrong tensor, the rank and the likely cause. Also",
-      "predicts the time of a step and how much communication is exposed. Layouts without a second",
-      "module are of one language model, which may be cut into stages (pp); no time is predicted for",
-      "these, and their ranks are numbered tp first, then cp, dp and pp, in whatever order these are",
-      "given. Exit code 1 if a layout differs."
+      "Trains a model in each layout and on one rank, in f64, and compares all gradients.",
+      """
+      They equal those of one rank on the same data within 1e-10, norms within 1e-9, replicas to \
+      the bit; where they differ it names the first wrong tensor, the rank and the likely cause. \
+      Of two modules, an encoder and a language model, it also predicts the time of a step and how \
+      much communication is exposed. Layouts without a second module are of one language model, \
+      which may be cut into stages (pp); no time is predicted for these, and their ranks are \
+      numbered tp first, then cp, dp and pp, in whatever order these are given. Exit code 1 if a \
+      layout differs.\
+      """
     },
     optionListHeading = "%n",
     sortOptions = false,

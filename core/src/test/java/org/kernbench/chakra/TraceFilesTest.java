@@ -506,6 +506,8 @@ class TraceFilesTest {
       assertThatThrownBy(() -> graph(none, List.of(List.of(message(true, 0, to, 8)), List.of())))
           .hasMessageContaining("the other end is rank " + to + "; expected one of 0 to 1 but 0");
     }
+    assertThatThrownBy(() -> graph(none, List.of(List.of(message(true, 0, 0, 8)))))
+        .hasMessageContaining("the other end is rank 0; expected traces of other ranks too");
     assertThatThrownBy(() ->
             graph(
                 none, List.of(List.of(message(true, 0, 1, 8)), List.of(message(false, 0, 1, 16)))))

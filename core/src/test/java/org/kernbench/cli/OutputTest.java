@@ -380,6 +380,15 @@ final class OutputTest {
         .allSatisfy(line -> assertThat(line.length()).isLessThanOrEqualTo(100));
   }
 
+  /** Said of each command in a list is a sentence, not the first line of a longer text. */
+  @ParameterizedTest
+  @ValueSource(strings = {"", "layout", "machine", "trace", "import"})
+  void help_saysWholeSentencesOfCommands(String command) {
+    String[] words = command.isEmpty() ? new String[] {"--help"} : new String[] {command, "--help"};
+    String list = Session.of(words).out().split("\nCommands\n")[1].split("\n\n")[0];
+    assertThat(list.split("\n(?=  \\w)")).isNotEmpty().allMatch(said -> said.strip().endsWith("."));
+  }
+
   @Test
   void noArguments_showTheHelp() {
     assertThat(Session.of().out()).isEqualTo(Session.of("--help").out());

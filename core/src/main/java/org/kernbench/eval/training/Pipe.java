@@ -193,7 +193,9 @@ record Pipe(
           "recompute %s with schedule %s, which puts weight gradients off; expected one of them"
               .formatted(recompute, schedule.get().name()));
     }
-    if (tied && schedule.isPresent() && s.data().distributedOptimizer()) {
+    if (tied
+        && schedule.filter(any -> any.depth() > 1).isPresent()
+        && s.data().distributedOptimizer()) {
       throw new UsageException(
           "tied embeddings over stages with distributed_optimizer; expected one of them off");
     }

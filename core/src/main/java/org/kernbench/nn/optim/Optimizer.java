@@ -14,6 +14,7 @@ import org.kernbench.torch.Torch;
 /**
  * Changes parameters by their gradients. Keeps a master copy in f32 (f64 for f64) of every
  * parameter of a shorter type, made when the optimizer is; so weights must be loaded before that.
+ * The host fills masters and states, as it does weights: this takes no simulated time.
  */
 public abstract sealed class Optimizer implements AutoCloseable permits Sgd, AdamW {
   private final Compute compute;
@@ -43,7 +44,7 @@ public abstract sealed class Optimizer implements AutoCloseable permits Sgd, Ada
       Tensor master = p.value();
       if (p.dtype() != type) {
         master = like(torch, p, ".master", type);
-        compute.mapInto("master", master, List.of(p.value()), x -> x.get(0));
+        master.copyInPlace(p.value());
       }
       List<Tensor> state = new ArrayList<>();
       for (String name : states) {

@@ -142,6 +142,17 @@ class PipelineCheckTest {
         fault);
   }
 
+  /** Only what lies on several stages is refused: on one, both uses add up in one bucket. */
+  @ParameterizedTest
+  @CsvSource({"1, 2, 1", "2, 3, 2", "1, 2, 3"})
+  void tied_onOneStage_withZero_equalsOneRank(int tp, int m, int zero) {
+    Layout layout = layout(tp, 1, 2, 1, tp > 1, m, "1f1b", 1, true, Recompute.NONE).withZero(zero);
+    LayoutVerdict verdict = check(layout, new Task("tiny-gpt", 5, 8, 2 * m), Fault.NONE);
+    assertThat(verdict.first()).isEmpty();
+    assertThat(verdict.unequal()).isEmpty();
+    assertThat(verdict.worstError()).isLessThan(1e-11);
+  }
+
   /** Parts that come and go, also for each microbatch and each stage. */
   @ParameterizedTest
   @CsvSource({
