@@ -79,6 +79,38 @@ public final class CollectiveTrial {
   }
 
   /**
+   * How values of all ranks compare with the reference.
+   *
+   * @param values how many were compared
+   * @param wrong how many of them are off by more than allowed
+   * @param maxError the largest deviation
+   * @param allowed how large that one might be; of several deviations as large, the least; the
+   *     largest if there is no deviation
+   */
+  public record Checked(long values, long wrong, double maxError, double allowed) {
+    /** Of nothing. */
+    public static final Checked NONE = new Checked(0, 0, 0, 0);
+
+    /** Both together. */
+    public Checked plus(Checked other) {
+      return new Checked(
+          values + other.values,
+          wrong + other.wrong,
+          Math.max(maxError, other.maxError),
+          allowedOf(other));
+    }
+
+    private double allowedOf(Checked other) {
+      if (maxError != other.maxError) {
+        return maxError > other.maxError ? allowed : other.allowed;
+      }
+      return maxError == 0 || values == 0 || other.values == 0
+          ? Math.max(allowed, other.allowed)
+          : Math.min(allowed, other.allowed);
+    }
+  }
+
+  /**
    * What came out.
    *
    * @param algorithm its name, with what it chose
@@ -88,7 +120,8 @@ public final class CollectiveTrial {
    * @param promisedBytes what the algorithm says it sends
    * @param predictedPs what the algorithm's closed form says
    * @param peakSlots most slots in use of a queue
-   * @param maxError largest deviation from the reference
+   * @param launchPs from the host's call to the common start
+   * @param checked how values compare with the reference
    * @param events that the simulation took
    * @param problems everything that is wrong, in words; empty if nothing is
    */
@@ -100,7 +133,8 @@ public final class CollectiveTrial {
       OptionalLong promisedBytes,
       OptionalLong predictedPs,
       int peakSlots,
-      double maxError,
+      long launchPs,
+      Checked checked,
       long events,
       List<String> problems) {
     /** Copies the list. */
@@ -432,7 +466,8 @@ public final class CollectiveTrial {
         promised,
         schedule.predictPs(call),
         peakSlots,
-        judgement.maxError(),
+        launch.startPs() - launch.enqueuedPs(),
+        judgement.checked(),
         simulator.eventCount(),
         judgement.problems());
   }

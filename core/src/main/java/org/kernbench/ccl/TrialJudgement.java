@@ -21,7 +21,7 @@ final class TrialJudgement {
   private final CollectiveCall call;
   private final double factor; // of the rounding of as many results as there are ranks
   private final List<String> problems = new ArrayList<>();
-  private double maxError;
+  private CollectiveTrial.Checked checked = CollectiveTrial.Checked.NONE;
 
   TrialJudgement(Group group, TrialData data) {
     this.q = data.q;
@@ -35,6 +35,7 @@ final class TrialJudgement {
   /** Compares what the memories hold. */
   void values(Simulator simulator) {
     byte[] first = {};
+    long wrongFirst = 0;
     boolean alike =
         q.op() == CollectiveOp.ALL_REDUCE
             || q.op() == CollectiveOp.ALL_GATHER
@@ -48,8 +49,12 @@ final class TrialJudgement {
       simulator.read(out.address(), got, 0, got.length);
       byte[] result = Arrays.copyOf(got, data.bytes(out));
       boolean same = alike && rank > 0 && Arrays.equals(first, result);
-      if (!same) {
+      if (same) {
+        checked = checked.plus(new CollectiveTrial.Checked(data.outCount(rank), wrongFirst, 0, 0));
+      } else {
+        long before = checked.wrong();
         compare(rank, got);
+        wrongFirst = rank == 0 ? checked.wrong() - before : wrongFirst;
       }
       for (int i = data.bytes(out); i < got.length; i++) {
         if (got[i] != TrialData.GUARD) {
@@ -90,9 +95,9 @@ final class TrialJudgement {
     return problems;
   }
 
-  /** The largest deviation from the reference. */
-  double maxError() {
-    return maxError;
+  /** How values compare with the reference; bits that equal those of rank 0 do as these do. */
+  CollectiveTrial.Checked checked() {
+    return checked;
   }
 
   void problem(String format, Object... arguments) {
@@ -104,18 +109,25 @@ final class TrialJudgement {
   private void compare(int rank, byte[] got) {
     long n = data.outCount(rank);
     int size = q.dtype().sizeBytes();
+    CollectiveTrial.Checked worst = CollectiveTrial.Checked.NONE;
+    long wrong = 0;
     for (int i = 0; i < n; i++) {
       double value = q.dtype().getDouble(got, i * size);
       Expected expected = expected(rank, i);
       double error = Math.abs(value - expected.value);
-      maxError = Math.max(maxError, error);
-      if (!(error <= expected.allowed)) {
+      boolean isWrong = !(error <= expected.allowed);
+      double off = Double.isNaN(error) ? Double.POSITIVE_INFINITY : error;
+      if (isWrong && wrong++ == 0) {
         problem(
             "rank %d: element %d is %s; expected %s within %.3g",
             rank, data.outStart(rank) + i, value, expected.value, expected.allowed);
-        return;
+      }
+      if (off >= worst.maxError()) {
+        worst = worst.plus(new CollectiveTrial.Checked(1, 0, off, expected.allowed));
       }
     }
+    checked =
+        checked.plus(new CollectiveTrial.Checked(n, wrong, worst.maxError(), worst.allowed()));
   }
 
   private record Expected(double value, double allowed) {}

@@ -4,6 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.kernbench.chakra.Attribute.Kind;
 
 /**
@@ -158,6 +160,13 @@ final class JsonTraceReader {
         if (text.equals(each.name()) || text.equals(each.name() + "_NODE")) {
           return each.ordinal();
         }
+      }
+      if (!text.matches("-?\\d+")) {
+        String names =
+            Stream.of(NodeType.values())
+                .map(each -> each.name() + "_NODE")
+                .collect(Collectors.joining(", "));
+        throw error(at, "NodeType is " + text + "; expected a number, or one of " + names);
       }
     }
     return integer("NodeType", value, at);

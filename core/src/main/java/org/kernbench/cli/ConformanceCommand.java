@@ -170,7 +170,7 @@ final class ConformanceCommand implements Callable<Integer> {
         report.refused());
     if (ratios.most() > 0) {
       line(
-          "  time     %.2f to %.1f times the bound%s",
+          "  time     %.2f to %.2f times the bound%s",
           ratios.least(),
           ratios.most(),
           ratios.longVectors() > 0

@@ -174,6 +174,19 @@ public final class ConfigTree {
     return entry == null ? root.at() : entry.value().at();
   }
 
+  /** Whether there is a value at a dotted path. */
+  public boolean contains(String path) {
+    ConfigNode node = root;
+    for (String key : keys(path)) {
+      ConfigNode inner = child(node, key);
+      if (inner == null) {
+        return false;
+      }
+      node = inner;
+    }
+    return true;
+  }
+
   /** Where the value at a dotted path stands; the innermost section around it if it is missing. */
   public Position positionOf(String path) {
     ConfigNode node = root;

@@ -72,11 +72,12 @@ final class ObservedTime {
     List<Kernel> kernels = kernels(outcome, software);
     long delay =
         kernels.isEmpty() ? software.of(outcome.operationClass()).launchPs() : delayPs(kernels);
-    return wayPs(outcome, kernels) + outcome.critPs() + delay + software.synchronisePs();
+    return outcome.launchWayPs() + outcome.critPs() + delay + software.synchronisePs();
   }
 
   /** Of the first launch; none if the time has it already. */
-  private static long wayPs(Outcome outcome, List<Kernel> kernels) {
+  static long wayPs(Outcome outcome) {
+    List<Kernel> kernels = kernels(outcome, outcome.machine().software());
     if (outcome.isTimeWhole()) {
       return 0;
     }

@@ -28,6 +28,7 @@ public final class Outcome {
   private final Map<String, Object> metrics = new LinkedHashMap<>();
   private final List<Map<String, Object>> rows = new ArrayList<>();
   private long critPs;
+  private OptionalLong launchWayPs = OptionalLong.empty();
   private boolean timeIsWhole;
   private long boundPs;
   private String boundKind = "";
@@ -301,6 +302,20 @@ public final class Outcome {
 
   boolean isTimeWhole() {
     return timeIsWhole;
+  }
+
+  /**
+   * How long the call of its first launch is on its way to the PEs, for a table of runs whose
+   * slowest takes so long; not needed where the outcome has the log of operations.
+   */
+  public Outcome launchWay(long ps) {
+    launchWayPs = OptionalLong.of(ps);
+    return this;
+  }
+
+  /** How long that is. */
+  public long launchWayPs() {
+    return launchWayPs.orElseGet(() -> ObservedTime.wayPs(this));
   }
 
   public long boundPs() {

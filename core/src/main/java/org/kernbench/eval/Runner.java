@@ -400,7 +400,16 @@ public final class Runner {
     String hash = full.outcome().orElseThrow().opLogHash();
     String values = full.outcome().orElseThrow().valuesHash();
     compare(Mode.TIME, "op log", hash, bench, options, params, verified, problems);
-    compare(Mode.VALUES, "values", values, bench, options, params, verified, problems);
+    try {
+      compare(Mode.VALUES, "values", values, bench, options, params, verified, problems);
+    } catch (UsageException e) {
+      throw new UsageException(
+          """
+          --verify also runs mode values, which bench %s does not have: it measures time; leave \
+          --verify away\
+          """
+              .formatted(bench.name()));
+    }
     return verified(
         result,
         problems.isEmpty() ? result.status() : RunResult.Status.MODES_DISAGREE,

@@ -156,7 +156,7 @@ final class MachineWarnings {
   private void add(String path, List<String> others, String message) {
     String place = path;
     for (String other : others) {
-      if (written(other) > written(place)) {
+      if (tree.contains(other) && written(other) > written(place)) {
         place = other;
       }
     }

@@ -193,6 +193,25 @@ class BadMachineTest {
         .startsWith(file + ":4:12: pe.gemm.clock: ");
   }
 
+  /** A key that nobody said is not where a number was written, though its section is. */
+  @Test
+  void warnings_nameNoKeyThatIsNotThere() {
+    assertThat(Machines.load("ring", List.of("system.sips.topology=switch")).warnings())
+        .singleElement()
+        .asString()
+        .contains(": ipcq.slots: ");
+    assertThat(
+            Machines.load(
+                    "ring",
+                    List.of(
+                        "system.sips.topology=switch", "system.links.sip_to_sip.latency=260 ns"))
+                .warnings())
+        .singleElement()
+        .asString()
+        .startsWith("--set:2:")
+        .contains(": system.links.sip_to_sip.latency: ");
+  }
+
   private static String resource(String name) throws IOException {
     if (Boolean.getBoolean("golden.update")) {
       return Files.readString(RESOURCES.resolve(name));

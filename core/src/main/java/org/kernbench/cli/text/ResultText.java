@@ -116,7 +116,9 @@ public final class ResultText {
     line(
         "values",
         v.isCorrect()
-            ? "correct: " + grouped(v.checked()) + " compared with f64 sums, " + error
+            ? v.checked() == 0
+                ? "correct: there are none to compare; no rank left before the last had come"
+                : "correct: " + grouped(v.checked()) + " compared with f64 sums, " + error
             : "WRONG: " + grouped(v.wrong()) + " of " + grouped(v.checked()));
   }
 
@@ -147,7 +149,7 @@ public final class ResultText {
     if (m.get("crit_ns") instanceof BigDecimal crit
         && m.get("bound_ns") instanceof BigDecimal bound) {
       boolean points = !r.rows().isEmpty() && r.rows().getFirst().containsKey("efficiency");
-      boolean slowest = points && !r.params().containsKey("point");
+      boolean slowest = (points || r.point().isPresent()) && !r.params().containsKey("point");
       boolean devices = points && r.rows().getFirst().containsKey("device");
       String what = slowest ? "   (slowest " + (devices ? "device" : "point") + ")" : "";
       line("time", ns(crit) + what);

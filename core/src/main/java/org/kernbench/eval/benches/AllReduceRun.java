@@ -329,7 +329,8 @@ public record AllReduceRun(
       outcome.metric("algbw_gb_per_s", Numbers.rounded(bytes() / ns));
       outcome.metric("busbw_gb_per_s", Numbers.rounded(bytes() / ns * 2 * (ranks - 1) / ranks));
     }
-    outcome.metric("launch_ns", Numbers.ns(launch.startPs() - launch.enqueuedPs()));
+    long wayPs = launch.startPs() - launch.enqueuedPs();
+    outcome.launchWay(wayPs).metric("launch_ns", Numbers.ns(wayPs));
     outcome.metric("peak_slots", simulator.peakSlots(queues));
     explain(outcome, simulator.opLog(), launch, ipcq);
   }

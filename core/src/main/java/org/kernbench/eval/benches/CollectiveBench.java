@@ -320,19 +320,17 @@ final class CollectiveBench implements Bench {
   private static final class Sum {
     private final Digest times = new Digest();
     private long events;
-    private long checked;
-    private long wrong;
-    private double maxError;
+    private CollectiveTrial.Checked checked = CollectiveTrial.Checked.NONE;
+    private long failed;
     private String problem = "";
     private CollectiveTrial.@Nullable Result slowest;
 
     void add(CollectiveTrial.Question question, CollectiveTrial.Result result) {
       events += result.events();
       times.add(question + " " + result.ps());
-      checked += question.elements();
-      maxError = Math.max(maxError, result.maxError());
+      checked = checked.plus(result.checked());
       if (!result.problems().isEmpty()) {
-        wrong++;
+        failed++;
         problem = problem.isEmpty() ? question + ": " + result.problems().getFirst() : problem;
       }
       if (slowest == null || result.ps() > slowest.ps()) {
@@ -344,13 +342,20 @@ final class CollectiveBench implements Bench {
       outcome.simulated(events, times.text());
       if (context.mode() != Mode.TIME) {
         outcome.values(
-            new ValueCheck(checked, wrong, maxError, maxError, Optional.empty()), times.text());
+            new ValueCheck(
+                checked.values(),
+                Math.max(checked.wrong(), failed),
+                checked.maxError(),
+                checked.allowed(),
+                Optional.empty()),
+            times.text());
       }
       CollectiveTrial.Result last = slowest;
       if (last != null) {
         outcome
             .time(last.ps(), last.bound().ps(), last.bound().kind())
-            .kind(OperationClass.COLLECTIVE);
+            .kind(OperationClass.COLLECTIVE)
+            .launchWay(last.launchPs());
       }
       outcome.problem(problem);
       if (!context.choosesPoint()) {

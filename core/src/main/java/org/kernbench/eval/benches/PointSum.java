@@ -27,6 +27,7 @@ final class PointSum {
   private long slowestPs;
   private long slowestBoundPs;
   private String slowestKind = "";
+  private long slowestWayPs;
 
   private final BenchContext context;
   private Optional<Outcome> only = Optional.empty();
@@ -48,6 +49,7 @@ final class PointSum {
       slowestPs = o.critPs();
       slowestBoundPs = o.boundPs();
       slowestKind = o.boundKind();
+      slowestWayPs = o.launchWayPs();
     }
     if (problem.isEmpty() && o.critPs() < o.boundPs()) {
       problem =
@@ -73,7 +75,7 @@ final class PointSum {
       outcome.values(
           new ValueCheck(checked, wrong, maxAbsError, allowed, first), valueHashes.text());
     }
-    outcome.time(slowestPs, slowestBoundPs, slowestKind).problem(problem);
+    outcome.time(slowestPs, slowestBoundPs, slowestKind).launchWay(slowestWayPs).problem(problem);
     Optional<Breakdown> path = several ? Optional.empty() : only.flatMap(Outcome::breakdown);
     path.ifPresentOrElse(
         p -> outcome.opLog(p.log()).breakdown(p), () -> outcome.noBreakdown(OF_POINTS));

@@ -18,6 +18,7 @@ import org.kernbench.nn.parallel.LayoutException;
 final class ExpertParams {
   private static final long LONGEST = 64 << 20;
   private static final long SEED = 7;
+  private static final String DRAWN = "drawn";
 
   private static final Param<Integer> EXPERTS =
       Param.integer("experts", 0, 0, 4096, "experts of a block; 0 for as many as the model has");
@@ -30,7 +31,7 @@ final class ExpertParams {
   private static final Param<String> ROUTING =
       Param.word(
           "routing",
-          "drawn",
+          DRAWN,
           "drawn, even, top-k, or a file.csv",
           "how a token's experts are chosen; top-k by the router's scores, which needs values");
   private static final Param<Integer> SKEW =
@@ -72,12 +73,29 @@ final class ExpertParams {
             "topk, ep and etp are for models with experts; %s has none: say experts=8, or take another model, e.g. tiny-moe"
                 .formatted(config.name()));
       }
+      if (chosen.of(SKEW) > 0
+          || chosen.of(CAPACITY) > 0
+          || chosen.of(AUXILIARY) > 0
+          || chosen.of(BALANCE) > 0
+          || !chosen.of(ROUTING).equals(DRAWN)) {
+        throw new UsageException(
+            """
+            routing, skew, capacity, auxiliary and balance are for models with experts; %s has \
+            none: say experts=8, or take another model, e.g. tiny-moe\
+            """
+                .formatted(config.name()));
+      }
       return config;
     }
     if (config.style().isPlain()) {
       throw new UsageException(
           "experts of model %s: these have a gate, as those of Mixtral; expected a model in Llama's style, e.g. tiny-moe"
               .formatted(config.name()));
+    }
+    if (chosen.of(SKEW) > 0 && !chosen.of(ROUTING).equals(DRAWN)) {
+      throw new UsageException(
+          "skew: got %s with routing %s, which draws no experts; expected routing=drawn beside it"
+              .formatted(chosen.of(SKEW), chosen.of(ROUTING)));
     }
     try {
       ExpertsConfig before =
@@ -105,7 +123,7 @@ final class ExpertParams {
 
   private static Routing routing(String word, double skew) {
     return switch (word) {
-      case "drawn" -> new Routing.Drawn(SEED, skew);
+      case DRAWN -> new Routing.Drawn(SEED, skew);
       case "even" -> new Routing.Even();
       case "top-k" -> new Routing.ByScore();
       default -> listed(word);
@@ -123,7 +141,7 @@ final class ExpertParams {
       byte[] text = UserFile.bytes(UserFile.path(word), LONGEST, what);
       return Routing.Listed.parse(word, new String(text, java.nio.charset.StandardCharsets.UTF_8));
     } catch (UnreadableException e) {
-      throw new UsageException("routing: " + e.getMessage());
+      throw new UsageException("routing: " + word + ": " + e.getMessage());
     }
   }
 

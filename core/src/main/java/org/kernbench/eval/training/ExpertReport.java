@@ -17,7 +17,7 @@ import org.kernbench.torch.Worker;
 /** How tokens went to experts, on all ranks and in all layers, in each layer's latest pass. */
 final class ExpertReport {
   /** One layer on one rank. */
-  private record Layer(int epRank, DispatchPlan plan, int rowBytes, int tile) {}
+  private record Layer(int epRank, DispatchPlan plan, int mostDropped, int rowBytes, int tile) {}
 
   private final Map<String, Layer> layers = new TreeMap<>();
 
@@ -32,8 +32,13 @@ final class ExpertReport {
           .ifPresent(plan ->
               layers.put(
                   String.format(Locale.ROOT, "%06d.%06d", w.rank(), number),
-                  new Layer(epRank, plan, rowBytes, tile)));
+                  new Layer(epRank, plan, own.get(number).mostDropped(), rowBytes, tile)));
     }
+  }
+
+  /** Copies that no expert computed, of each layer in the pass that had most of these. */
+  long mostDropped() {
+    return layers.values().stream().mapToLong(Layer::mostDropped).sum();
   }
 
   /** Adds metrics, if there were experts. */

@@ -158,7 +158,7 @@ record Pipe(
       String text = UserFile.text(UserFile.path(path), "a schedule, a line for each rank");
       read = ScheduleCsv.parse(path, text);
     } catch (UnreadableException e) {
-      throw new UsageException("schedule: " + e.getMessage());
+      throw new UsageException("schedule: " + path + ": " + e.getMessage());
     }
     if (read.ranks() != pp || read.microbatches() != microbatches) {
       throw new UsageException(

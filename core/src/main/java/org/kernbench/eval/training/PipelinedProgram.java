@@ -1,5 +1,6 @@
 package org.kernbench.eval.training;
 
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -159,17 +160,22 @@ final class PipelinedProgram {
         .forEach((number, stage) ->
             stages.put(number, new OneStage(stage, stageLayout, data, number, losses, sums)));
     Optimizer optimizer = program.untilTheEnd(new AdamW(torch, data.owned(), TrainingProgram.ADAM));
+    List<Graph> graphs = new ArrayList<>();
     PipelineStep step =
         new PipelineStep(
             torch,
             schedule,
             layout,
-            () ->
-                Graph.of(torch, recipe)
-                    .withOverlap(s.data().overlap())
-                    .withDropout(s.masks().dropout())
-                    .withLossScale(setup.pipe().lossScale())
-                    .withF8(s.f8(stageLayout)),
+            () -> {
+              Graph graph =
+                  Graph.of(torch, recipe)
+                      .withOverlap(s.data().overlap())
+                      .withDropout(s.masks().dropout())
+                      .withLossScale(setup.pipe().lossScale())
+                      .withF8(s.f8(stageLayout));
+              graphs.add(graph);
+              return graph;
+            },
             stages);
     step.run();
     data.sum();
@@ -177,6 +183,9 @@ final class PipelinedProgram {
     Tensor square = program.finish(data, tokens(stageLayout), optimizer);
     model.stages().values().forEach(stage -> program.balance(w, stage.experts()));
     program.changed(optimizer);
+    graphs.forEach(graph -> program.noteWork(w, graph.compute().work()));
+    program.noteWork(w, data.work());
+    program.noteWork(w, optimizer.work());
     program.noteMemory(w);
     program.pipeline().add(layout.place(), step);
     model.stages().values().forEach(stage -> program.noteExperts(w, stageLayout, stage.experts()));

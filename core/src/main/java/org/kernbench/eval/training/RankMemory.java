@@ -83,6 +83,7 @@ final class RankMemory {
 
   private Need stages(List<Integer> own, int parts, LayerSplit split, int held) {
     long elements = 0;
+    long expert = 0;
     long kept = 0;
     for (int part : own) {
       boolean first = part == 0;
@@ -90,27 +91,40 @@ final class RankMemory {
       int from = split.blocks().subList(0, part).stream().mapToInt(Integer::intValue).sum();
       for (int block = from; block < from + split.blocks().get(part); block++) {
         elements += block(block);
+        expert += experts(block);
         kept += kept(block) * held;
       }
       elements += ends(first, last);
       kept += last ? config.vocabulary() / grid.tp() : 0;
     }
-    return need(elements, kept * rows() * setup.dtype().sizeBytes());
+    Need dense = need(elements, (long) grid.dp() * grid.cp());
+    Need routed = need(expert, replicasOfExperts());
+    return new Need(
+        dense.weights() + routed.weights(),
+        dense.gradients() + routed.gradients(),
+        dense.optimizer() + routed.optimizer(),
+        kept * rows() * setup.dtype().sizeBytes());
   }
 
-  private Need need(long elements, long activations) {
+  /** Ranks that have the same experts. */
+  private long replicasOfExperts() {
+    long owners = (long) setup.experts().ep() * setup.experts().etp();
+    return Math.max(1, (long) grid.tp() * grid.cp() * grid.dp() / owners);
+  }
+
+  /** Of parameters that so many ranks have. */
+  private Need need(long elements, long ranks) {
     DType type = setup.dtype();
     long working = type == DType.F64 ? 8 : 4;
     long grad = setup.data().gradType().map(DType::sizeBytes).orElse((int) working);
     long master = type == DType.F64 || type == DType.F32 ? 0 : 4;
     long states = elements * (master + 2 * working);
-    long ranks = (long) grid.dp() * grid.cp();
     Zero zero = grid.zero();
     return new Need(
         elements * type.sizeBytes() / (zero == Zero.PARAMETERS ? ranks : 1),
         elements * grad / (zero == Zero.PARAMETERS || zero == Zero.GRADIENTS ? ranks : 1),
         zero == Zero.NONE ? states : states / ranks,
-        activations);
+        0);
   }
 
   /** Tokens of a microbatch of a rank. */
@@ -154,10 +168,21 @@ final class RankMemory {
       return matrices * h * config.ffn() / grid.tp() + biases;
     }
     ExpertsConfig e = experts.get();
-    long ranks = (long) setup.experts().ep() * setup.experts().etp();
-    return e.experts() * h
-        + 3 * h * e.ffn() * e.experts() / ranks
-        + 3 * h * e.ffn() * e.shared() / grid.tp();
+    return e.experts() * h + 3 * h * e.ffn() * e.shared() / grid.tp();
+  }
+
+  /** What a rank has of the experts of a block that tokens are sent to. */
+  private long experts(int block) {
+    return config
+        .experts()
+        .filter(e -> block >= e.dense())
+        .map(e ->
+            3L
+                * config.hidden()
+                * e.ffn()
+                * e.experts()
+                / ((long) setup.experts().ep() * setup.experts().etp()))
+        .orElse(0L);
   }
 
   /** Tables, positions, and the last norm. */

@@ -559,10 +559,14 @@ public final class TrainingBench implements Bench {
     }
     reuse(outcome, torch);
     long total = torch.simulator().nowPs();
+    double dropped =
+        setup.pipe().microbatches()
+            * 3 // backwards twice as many as forwards
+            * TrainingFlops.experts(setup.config(), program.experts().mostDropped());
     StepBound step =
         new StepBound(
             torch.machine(),
-            paced(setup, torch.machine()),
+            Math.max(0, paced(setup, torch.machine()) - dropped),
             setup.ranks(),
             level.pes(torch.machine()));
     program.bound(step);
@@ -573,7 +577,7 @@ public final class TrainingBench implements Bench {
         .metric("comm_ns", Numbers.ns(costs.timePs()))
         .metric("exposed_ns", Numbers.ns(costs.exposedPs()))
         .metric("exposed_pct", Numbers.rounded(100.0 * costs.exposedPs() / total))
-        .metric("rank_gflop", Numbers.rounded(flops(setup) / setup.ranks() / 1e9))
+        .metric("rank_gflop", Numbers.rounded((flops(setup) - dropped) / setup.ranks() / 1e9))
         .metric("mfu_pct", Numbers.rounded(100.0 * step.productsPs() / total));
     if (setup.pipe().lossScale() > 1) {
       outcome.metric("skipped", program.isSkipped());

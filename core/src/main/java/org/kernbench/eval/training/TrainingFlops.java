@@ -17,8 +17,15 @@ final class TrainingFlops {
    */
   static double mlp(TransformerConfig c, double tokens) {
     return c.experts()
-        .map(e -> 2 * tokens * c.hidden() * (e.experts() + 3.0 * (e.topK() + e.shared()) * e.ffn()))
+        .map(e ->
+            2 * tokens * c.hidden() * (e.experts() + 3.0 * e.shared() * e.ffn())
+                + experts(c, tokens * e.topK()))
         .orElse(dense(c, tokens));
+  }
+
+  /** So many copies of tokens in the experts that they go to; 0 without experts. */
+  static double experts(TransformerConfig c, double copies) {
+    return c.experts().map(e -> 2 * copies * c.hidden() * 3 * e.ffn()).orElse(0.0);
   }
 
   private static double dense(TransformerConfig c, double tokens) {

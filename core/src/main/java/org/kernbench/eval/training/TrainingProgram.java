@@ -81,11 +81,19 @@ final class TrainingProgram {
 
   private Optional<MemoryText> memory = Optional.empty();
 
-  private void note(Worker w, Graph graph, Map<String, WorkCount> more) {
+  @SafeVarargs
+  final void note(Worker w, Graph graph, Map<String, WorkCount>... more) {
     if (w.rank() == 0) {
-      graph.compute().work().forEach((name, one) -> work.merge(name, one, WorkCount::plus));
-      more.forEach((name, one) -> work.merge(name, one, WorkCount::plus));
+      noteWork(w, graph.compute().work());
+      List.of(more).forEach(map -> noteWork(w, map));
       memory = Optional.of(MemoryText.of(w.torch()));
+    }
+  }
+
+  /** Adds what the first rank has launched, by name. */
+  void noteWork(Worker w, Map<String, WorkCount> more) {
+    if (w.rank() == 0) {
+      WorkCount.add(more, work);
     }
   }
 
@@ -199,7 +207,7 @@ final class TrainingProgram {
       Variable in = graph.input(x);
       Variable y = forward.of(graph, in);
       data.backward(graph, y, dy);
-      note(w, graph, Map.of());
+      note(w, graph);
       mostMoved = Math.max(mostMoved, moved(module, 3 * x.shape().elements()));
       if (hasValues(torch)) {
         int dp = layout.dp().rank();
@@ -367,7 +375,7 @@ final class TrainingProgram {
     data.backward(graph, setup.pipe().scaler().scaled(graph, sum));
     Tensor square = finish(data, samples.tokens(), optimizer);
     balance(w, model.experts());
-    note(w, graph, optimizer.work());
+    note(w, graph, data.work(), optimizer.work());
     noteExperts(w, layout, model.experts());
     changed(optimizer);
     summed.add(w, List.of(data));

@@ -368,26 +368,49 @@ public final class MachineReport {
                   bandwidth(
                       Math.min(reach.queueBytesPerSecond(), (double) reach.linkBytesPerSecond()))));
     }
-    if (machine.sips() > 1) {
+    if (hasRingOfEqualHops()) {
       halfPerformance();
     }
   }
 
-  /** Where a bidirectional ring all-reduce spends as long on latency as on bytes. */
+  /**
+   * Whether a ring round all packages has hops that are all as long, from each to a neighbour or
+   * through one switch (docs/spec/collectives.md O10).
+   */
+  private boolean hasRingOfEqualHops() {
+    int w = machine.sipGridWidth();
+    int h = machine.sipGridHeight();
+    return machine.sips() > 1
+        && !machine.hasUnequalSipLinks()
+        && switch (machine.sipTopology()) {
+          case RING_1D, TORUS_2D, FULLY_CONNECTED, SWITCH -> true;
+          case MESH_2D_NO_WRAP -> w > 1 && h > 1 && w * h % 2 == 0;
+          case NETWORK -> false;
+        };
+  }
+
+  /**
+   * Where an all-reduce round a ring, both ways at once, spends as long on latency as on bytes: P
+   * hops of latency, P - 1 if P is odd, and {@code S (P - 1) / P} over the rate of the links of a
+   * package to its two neighbours together (docs/spec/collectives.md O3). Through a switch, and of
+   * two packages, both ways have one link.
+   */
   private void halfPerformance() {
     List<Neighbours> pairs = Neighbours.of(machine);
     Neighbours pair = pairs.get(pairs.size() - 1);
     Route route = machine.route(pair.from(), pair.to());
     double hop = route.messagePs(0);
     double rate = route.narrowest().bytesPerSecond() * 1e-12;
-    double p = machine.sips();
+    int p = machine.sips();
+    int links = p == 2 || machine.sipTopology() == SipTopology.SWITCH ? 1 : 2;
+    double waits = (p - p % 2) * hop;
     row(
         "half performance",
         """
         %s per PE: a ring all-reduce over %s sips, both ways round, then waits as long \
         as it sends\
         """
-            .formatted(size(p * hop * rate / ((p - 1) / p)), machine.sips()));
+            .formatted(size(waits * links * rate / 2 * p / (p - 1)), p));
   }
 
   private void notes() {

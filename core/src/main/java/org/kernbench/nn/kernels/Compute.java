@@ -727,6 +727,7 @@ public final class Compute implements Dependent {
   /** Multiplies all elements by one number, {@code [1]}. */
   public void scaleInto(String name, Tensor of, Tensor factor) {
     DType working = working(of.dtype());
+    countBytes(name, bytes(List.of(of))); // read as well as written
     int block = blockBytes / working.sizeBytes();
     owners(
         name,

@@ -1,5 +1,6 @@
 package org.kernbench.nn.kernels;
 
+import java.util.Map;
 import org.kernbench.machine.Machine;
 
 /**
@@ -19,6 +20,11 @@ public record WorkCount(long launches, double flops, long bytes, long operandsPs
   /** Whether PEs of a machine multiply nothing while they load operands. */
   public static boolean isInTurn(Machine machine) {
     return OperandBound.isSerial(machine);
+  }
+
+  /** Adds what some launches had to do, by name, to what is known of others. */
+  public static void add(Map<String, WorkCount> more, Map<String, WorkCount> to) {
+    more.forEach((name, one) -> to.merge(name, one, WorkCount::plus));
   }
 
   /** Both together. */

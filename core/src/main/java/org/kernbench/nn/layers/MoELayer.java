@@ -56,6 +56,7 @@ public final class MoELayer implements Module {
   private final List<Parameter> downs = new ArrayList<>();
   private final @Nullable ExpertBalance balance;
   private @Nullable DispatchPlan latest;
+  private int mostDropped;
 
   /**
    * The experts of a block.
@@ -127,6 +128,11 @@ public final class MoELayer implements Module {
     return Optional.ofNullable(latest);
   }
 
+  /** Copies of own tokens that went to no expert, in the forward pass that had most of these. */
+  public int mostDropped() {
+    return mostDropped;
+  }
+
   /**
    * The bias that makes experts equally busy, {@code [experts]}, where the shape has one and scores
    * choose.
@@ -185,6 +191,7 @@ public final class MoELayer implements Module {
     Choices kept = DispatchPlan.within(sent(graph.recipe(), chosen), config, part.sequence());
     DispatchPlan plan = plan(tokens, kept);
     latest = plan;
+    mostDropped = Math.max(mostDropped, plan.dropped());
     Token[] own = tokens.of(groups.stage().rank());
     Variable weights =
         gating()

@@ -426,6 +426,7 @@ public final class TwoModuleTraining implements AutoCloseable {
                   () -> train(whole.orElseThrow(), microbatches, scratch.compute, sum, seen));
       divide(tokens);
       step();
+      WorkCount.add(scratch.compute.work(), work);
       return read(sum);
     }
   }
@@ -491,7 +492,7 @@ public final class TwoModuleTraining implements AutoCloseable {
   }
 
   private void count(Graph graph) {
-    graph.compute().work().forEach((name, one) -> work.merge(name, one, WorkCount::plus));
+    WorkCount.add(graph.compute().work(), work);
   }
 
   // ---- evaluation ----
@@ -629,7 +630,7 @@ public final class TwoModuleTraining implements AutoCloseable {
   /** What {@link #train} has launched so far, by kernel. */
   public Map<String, WorkCount> work() {
     Map<String, WorkCount> all = new LinkedHashMap<>(work);
-    optimizer.work().forEach((name, one) -> all.merge(name, one, WorkCount::plus));
+    WorkCount.add(optimizer.work(), all);
     return all;
   }
 

@@ -9,6 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.function.UnaryOperator;
 import org.kernbench.device.Mode;
 import org.kernbench.nn.autograd.Fault;
@@ -18,6 +19,7 @@ import org.kernbench.nn.autograd.Recipe;
 import org.kernbench.nn.autograd.TwoModuleRecipe;
 import org.kernbench.nn.autograd.Variable;
 import org.kernbench.nn.kernels.Compute;
+import org.kernbench.nn.kernels.WorkCount;
 import org.kernbench.nn.parallel.ParallelLayout;
 import org.kernbench.tensor.DType;
 import org.kernbench.tl.Value;
@@ -315,6 +317,13 @@ public final class DataParallel {
     (options.overlap ? rest : rest.reversed()).forEach(Bucket::sum);
     summed = buckets.size();
     units.end(recipe.freesGathered());
+  }
+
+  /** What has been launched so far to divide, clip and gather gradients, by name. */
+  public Map<String, WorkCount> work() {
+    Map<String, WorkCount> all = new TreeMap<>(sync.work());
+    WorkCount.add(compute.work(), all);
+    return all;
   }
 
   /** As {@link GradientSync#divideByTokens}. */

@@ -1,13 +1,17 @@
 package org.kernbench.nn.optim;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.function.UnaryOperator;
 import org.kernbench.nn.autograd.Parameter;
 import org.kernbench.nn.autograd.Recipe;
 import org.kernbench.nn.kernels.Compute;
 import org.kernbench.nn.kernels.Compute.RowArg;
+import org.kernbench.nn.kernels.WorkCount;
 import org.kernbench.nn.parallel.ParallelLayout;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
@@ -29,6 +33,7 @@ public final class GradientSync {
   private final Torch torch;
   private final ParallelLayout layout;
   private final Recipe recipe;
+  private final Map<String, WorkCount> work = new TreeMap<>();
 
   /** For the parameters of a layout. */
   public GradientSync(Torch torch, ParallelLayout layout) {
@@ -39,6 +44,11 @@ public final class GradientSync {
     this.torch = torch;
     this.layout = layout;
     this.recipe = recipe;
+  }
+
+  /** What has been launched so far by {@link #divideByTokens} and {@link #clip}, by name. */
+  public Map<String, WorkCount> work() {
+    return Collections.unmodifiableMap(work);
   }
 
   /**
@@ -106,6 +116,7 @@ public final class GradientSync {
               List.of(count),
               x -> x.get(0).maximum(1).reciprocal().mul(rest));
       scale(scratch.compute, parameters, factor);
+      WorkCount.add(scratch.compute.work(), work);
     }
   }
 
@@ -129,6 +140,7 @@ public final class GradientSync {
     try (Scratch scratch = new Scratch(torch)) {
       Tensor square = total(scratch.compute, parameters, parts, type, "norm", x -> x.mul(x));
       scale(scratch.compute, parameters, clipFactor(scratch.compute, square, most));
+      WorkCount.add(scratch.compute.work(), work);
       return scratch.release(square);
     }
   }

@@ -35,6 +35,7 @@ public final class MultiModuleOptimizer implements AutoCloseable {
   private final ProcessGroup world;
   private final SortedSet<String> modules;
   private final SortedMap<String, Part> parts;
+  private final Map<String, WorkCount> shrinking = new LinkedHashMap<>();
 
   /** A module's gradients and what changes its parameters. */
   public record Part(DataParallel data, Optimizer optimizer) {}
@@ -88,6 +89,7 @@ public final class MultiModuleOptimizer implements AutoCloseable {
     Tensor square;
     try (GradientSync.Scratch scratch = new GradientSync.Scratch(torch)) {
       square = scratch.release(shrink(scratch.compute, most));
+      WorkCount.add(scratch.compute.work(), shrinking);
     }
     change();
     return square;
@@ -153,11 +155,12 @@ public final class MultiModuleOptimizer implements AutoCloseable {
     return parts.values().iterator().next().optimizer;
   }
 
-  /** As {@link Optimizer#work}, of all modules. */
+  /** As {@link Optimizer#work} and {@link DataParallel#work}, of all modules, and of clipping. */
   public Map<String, WorkCount> work() {
-    Map<String, WorkCount> all = new LinkedHashMap<>();
+    Map<String, WorkCount> all = new LinkedHashMap<>(shrinking);
     for (Part part : parts.values()) {
-      part.optimizer.work().forEach((name, one) -> all.merge(name, one, WorkCount::plus));
+      WorkCount.add(part.data.work(), all);
+      WorkCount.add(part.optimizer.work(), all);
     }
     return all;
   }

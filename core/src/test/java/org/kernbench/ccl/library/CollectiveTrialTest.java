@@ -15,6 +15,7 @@ import org.kernbench.ccl.AlgorithmConfig;
 import org.kernbench.ccl.Bed;
 import org.kernbench.ccl.CollectiveAlgorithm;
 import org.kernbench.ccl.CollectiveTrial;
+import org.kernbench.ccl.CollectiveTrial.Checked;
 import org.kernbench.ccl.Group;
 import org.kernbench.ccl.Schedule;
 import org.kernbench.ccl.bounds.Bounds;
@@ -104,6 +105,19 @@ final class CollectiveTrialTest {
     assertThat(result(0, 0).efficiency()).isEqualTo(1);
   }
 
+  /** The tolerance beside the largest deviation is that of a value that deviates so far. */
+  @Test
+  void checked_together_haveTheToleranceOfTheLargestDeviation() {
+    Checked exact = new Checked(3, 0, 0, 0.5);
+    Checked off = new Checked(4, 0, 0.25, 0.3);
+    Checked wrong = new Checked(5, 2, 0.25, 0.1);
+    assertThat(Checked.NONE.plus(exact)).isEqualTo(exact);
+    assertThat(off.plus(Checked.NONE)).isEqualTo(off);
+    assertThat(exact.plus(off)).isEqualTo(off.plus(exact)).isEqualTo(new Checked(7, 0, 0.25, 0.3));
+    assertThat(off.plus(wrong)).isEqualTo(wrong.plus(off)).isEqualTo(new Checked(9, 2, 0.25, 0.1));
+    assertThat(exact.plus(new Checked(1, 0, 0, 0.7))).isEqualTo(new Checked(4, 0, 0, 0.7));
+  }
+
   private static CollectiveTrial.Result result(long ps, long boundPs) {
     return new CollectiveTrial.Result(
         "ring",
@@ -114,6 +128,7 @@ final class CollectiveTrialTest {
         OptionalLong.empty(),
         0,
         0,
+        Checked.NONE,
         0,
         List.of());
   }

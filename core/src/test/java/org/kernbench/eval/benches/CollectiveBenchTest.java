@@ -15,6 +15,7 @@ import org.kernbench.eval.Progress;
 import org.kernbench.eval.RunOptions;
 import org.kernbench.eval.RunResult;
 import org.kernbench.eval.Runner;
+import org.kernbench.eval.ValueCheck;
 
 /** Any collective over sizes: the columns that follow from others, and what is refused. */
 final class CollectiveBenchTest {
@@ -32,10 +33,16 @@ final class CollectiveBenchTest {
   /** Of four ranks a rank moves at least so many vectors, as nccl-tests counts them. */
   @ParameterizedTest
   @CsvSource({
-    "all_reduce, 1.5", "reduce_scatter, 0.75", "all_gather, 0.75", "all_to_all, 0.75",
-    "gather, 0.75", "scatter, 0.75", "broadcast, 1", "reduce, 1"
+    "all_reduce, 1.5, 4",
+    "reduce_scatter, 0.75, 1",
+    "all_gather, 0.75, 4",
+    "all_to_all, 0.75, 4",
+    "gather, 0.75, 1",
+    "scatter, 0.75, 1",
+    "broadcast, 1, 4",
+    "reduce, 1, 1"
   })
-  void rows_ofEachOperation_haveTheBandwidthsOfTheirTimes(String op, double vectors) {
+  void rows_ofEachOperation_haveTheBandwidthsOfTheirTimes(String op, double vectors, int results) {
     RunResult result =
         run(
             Mode.FULL,
@@ -63,11 +70,34 @@ final class CollectiveBenchTest {
       assertThat(number(row.get("efficiency"))).isCloseTo(efficiency, within(1e-4)).isLessThan(1);
       assertThat(row).containsEntry("correct", true);
       slowest = Math.max(slowest, ns);
-      checked += elements[i];
+      checked += results * elements[i]; // all that ranks have in the end
     }
     assertThat(number(result.metrics().get("crit_ns"))).isEqualTo(slowest);
     assertThat(result.values().orElseThrow().checked()).isEqualTo(checked);
     assertThat(result.metrics()).containsEntry("points", 3);
+  }
+
+  /** What is allowed is the rounding of sums, not whatever the error was; 0 where none round. */
+  @ParameterizedTest
+  @CsvSource({"bf16, sum", "f8e4m3, product", "f32, avg", "bf16, max", "i32, sum"})
+  void values_ofReductions_areWithinWhatRoundingAllows(String dtype, String reduce) {
+    ValueCheck values =
+        run(
+                Mode.FULL,
+                "op=all_reduce",
+                "rank_level=cube",
+                "max_size=4 KiB",
+                "dtype=" + dtype,
+                "reduce=" + reduce)
+            .values()
+            .orElseThrow();
+    if (reduce.equals("max") || dtype.equals("i32")) {
+      assertThat(values.maxAbsError()).isZero();
+      assertThat(values.allowed()).isZero();
+    } else {
+      assertThat(values.maxAbsError()).isPositive();
+      assertThat(values.allowed()).isGreaterThan(values.maxAbsError());
+    }
   }
 
   @Test

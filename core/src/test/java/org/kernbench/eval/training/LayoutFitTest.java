@@ -2,13 +2,18 @@ package org.kernbench.eval.training;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.withinPercentage;
 
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.kernbench.config.UsageException;
 import org.kernbench.device.Mode;
 import org.kernbench.eval.Progress;
@@ -100,6 +105,30 @@ class LayoutFitTest {
         }
       }
     }
+  }
+
+  /** States of experts are divided over the ranks that have the same experts, not over all. */
+  @ParameterizedTest
+  @CsvSource({
+    "tp=4 dp=2 batch=2 zero=1, 8",
+    "tp=1 dp=4 batch=4 ep=4 zero=1, 4",
+    "tp=1 dp=4 batch=4 ep=4 zero=3, 4",
+    "tp=2 dp=2 batch=2 ep=2 zero=2, 4",
+    "tp=2 dp=2 batch=2 ep=2 etp=2 zero=3, 4",
+  })
+  void need_ofExperts_isWhatTheRunKeeps(String layout, int ranks) {
+    List<String> params = new ArrayList<>(List.of(layout.split(" ")));
+    params.add("model=tiny-moe");
+    Map<String, Object> metrics = run(params.toArray(String[]::new));
+    double needed = kib(String.valueOf(metrics.get("needs")), "optimizer ");
+    double kept = kib(String.valueOf(metrics.get("memory")), "optimizer ");
+    assertThat(needed).isCloseTo(kept / ranks, withinPercentage(1));
+  }
+
+  private static double kib(String text, String what) {
+    Matcher found = Pattern.compile(what + "([0-9.]+) ([KM])iB").matcher(text);
+    assertThat(found.find()).as(text).isTrue();
+    return Double.parseDouble(found.group(1)) * (found.group(2).equals("M") ? 1024 : 1);
   }
 
   private static Map<String, Object> run(String... params) {

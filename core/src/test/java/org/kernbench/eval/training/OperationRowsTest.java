@@ -1,6 +1,7 @@
 package org.kernbench.eval.training;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.withinPercentage;
 
 import java.math.BigDecimal;
 import java.util.ArrayList;
@@ -65,7 +66,7 @@ final class OperationRowsTest {
           .forEach(row -> {
             double busy = ((BigDecimal) row.get("engines_pct")).doubleValue();
             assertThat(busy).as(row.toString()).isBetween(1.0, 100.0);
-            double part = ((BigDecimal) row.get("of_bound_pct")).doubleValue();
+            double part = number(row, "of_bound_pct");
             assertThat(part).as(row.toString()).isBetween(1.0, 100.0);
           });
     }
@@ -93,6 +94,34 @@ final class OperationRowsTest {
     assertThat(((BigDecimal) adam.get("of_bound_pct")).doubleValue()).isBetween(1.0, 100.0);
   }
 
+  /** All that is no collective has a bound: what changes gradients, and stages of a pipeline. */
+  @ParameterizedTest
+  @CsvSource({
+    "train-step, tp=2 dp=2 overlap=off",
+    "train-step, tp=1 dp=2 zero=1",
+    "train-step, tp=1 pp=2 microbatches=2 dtype=f32",
+    "mimo-train-step, 'encoder=tp=2,dp=1 language=tp=2,cp=1,dp=1'",
+  })
+  void rows_withoutCollectives_haveBoundsThatTheyAreAbove(String bench, String layout) {
+    List<String> params = new ArrayList<>(List.of(layout.split(" ")));
+    params.add("rows=operations");
+    Map<String, Map<String, Object>> rows = new HashMap<>();
+    run(bench, params).rows().forEach(row -> rows.put((String) row.get("operation"), row));
+    rows.keySet().removeIf(name -> name.endsWith(")"));
+
+    assertThat(rows).containsKeys("scale", "norm", "clip", "per-token", "adam");
+    assertThat(rows.values())
+        .allSatisfy(row -> assertThat(number(row, "of_bound_pct")).isBetween(0.0, 100.0));
+    // twice 4 bytes read and 4 written of a gradient; factors of 37 parameters or fewer
+    double adam = params.contains("dtype=f32") ? 28 : 30;
+    assertThat(number(rows.get("scale"), "bound_ns") / number(rows.get("adam"), "bound_ns"))
+        .isCloseTo(16 / adam, withinPercentage(1));
+  }
+
+  private static double number(Map<String, Object> row, String key) {
+    return ((BigDecimal) row.get(key)).doubleValue();
+  }
+
   /** What a rank has is what the PEs that were chosen have. */
   @Test
   void needs_chosenSpread_areThoseOfThatSpreadAsked() {
@@ -106,9 +135,13 @@ final class OperationRowsTest {
   }
 
   private static RunResult run(List<String> params) {
+    return run("train-step", params);
+  }
+
+  private static RunResult run(String bench, List<String> params) {
     return Runner.of("test", Progress.SILENT)
         .run(
-            BenchRegistry.standard().find("train-step"),
+            BenchRegistry.standard().find(bench),
             RunOptions.DEFAULT.withMode(Mode.TIME).withParams(params));
   }
 
