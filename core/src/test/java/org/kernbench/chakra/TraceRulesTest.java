@@ -116,7 +116,7 @@ class TraceRulesTest {
         "'Id': 7, 'NodeType': 5, 'comm_size': 8, 'comm_src': 0, 'comm_dst': 2 | comm_src is 0 in the file of rank 1; expected its own number",
         "'Id': 7, 'NodeType': 6, 'comm_size': 8, 'comm_src': 0, 'comm_dst': 2 | comm_dst is 2 in the file of rank 1",
         "'Id': 'x' | workload_graph[0]: Id is x; expected a whole number",
-        "'Id': 7, 'NodeType': 'COMPUTE' | workload_graph[0]: NodeType is COMPUTE; expected a whole number",
+        "'Id': 7, 'NodeType': 'COMPUTE' | workload_graph[0]: NodeType is COMPUTE; expected a number, or one of ",
         "'Id': 7, 'data_deps': 3 | workload_graph[0]: data_deps is 3; expected an array of ids",
         "'Id': 7, 'attr': 3 | workload_graph[0]: attr is 3; expected an array of attributes",
         "'Id': 7, 'attr': [3] | workload_graph[0]: attr has 3; expected {\"name\": .., \"int64_val\": ..}",
