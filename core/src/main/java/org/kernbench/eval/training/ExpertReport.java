@@ -3,7 +3,7 @@ package org.kernbench.eval.training;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
+import java.util.SortedMap;
 import java.util.TreeMap;
 import org.kernbench.eval.Outcome;
 import org.kernbench.eval.output.Numbers;
@@ -19,19 +19,21 @@ final class ExpertReport {
   /** One layer on one rank. */
   private record Layer(int epRank, DispatchPlan plan, int mostDropped, int rowBytes, int tile) {}
 
-  private final Map<String, Layer> layers = new TreeMap<>();
+  private final SortedMap<String, Layer> layers = new TreeMap<>();
 
-  /** Notes what a rank's layers did. */
+  /** Notes what layers of a rank did; of a rank with several stages, after those of others. */
   void add(Worker w, ExpertGroups groups, List<MoELayer> own, int rowBytes) {
     int epRank = groups.ep().rank();
     int tile = GroupedLinear.tileRows(w.torch());
+    String rank = String.format(Locale.ROOT, "%06d.", w.rank());
+    int before = layers.subMap(rank, rank + "~").size();
     for (int i = 0; i < own.size(); i++) {
       int number = i;
       own.get(i)
           .latest()
           .ifPresent(plan ->
               layers.put(
-                  String.format(Locale.ROOT, "%06d.%06d", w.rank(), number),
+                  rank + String.format(Locale.ROOT, "%06d", before + number),
                   new Layer(epRank, plan, own.get(number).mostDropped(), rowBytes, tile)));
     }
   }

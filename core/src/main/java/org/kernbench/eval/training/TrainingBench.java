@@ -28,6 +28,7 @@ import org.kernbench.nn.optim.DataParallel;
 import org.kernbench.nn.optim.Zero;
 import org.kernbench.nn.parallel.ExpertGroups;
 import org.kernbench.nn.parallel.ParallelLayout.ContextExchange;
+import org.kernbench.nn.pipeline.PipelineSchedule;
 import org.kernbench.tensor.DType;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.TorchOptions;
@@ -560,7 +561,8 @@ public final class TrainingBench implements Bench {
     reuse(outcome, torch);
     long total = torch.simulator().nowPs();
     double dropped =
-        setup.pipe().microbatches()
+        (double) setup.pipe().microbatches()
+            / setup.pipe().schedule().map(PipelineSchedule::chains).orElse(1)
             * 3 // backwards twice as many as forwards
             * TrainingFlops.experts(setup.config(), program.experts().mostDropped());
     StepBound step =

@@ -109,6 +109,7 @@ public final class MultiModuleOptimizer implements AutoCloseable {
       }
       zeros = (long) total(compute, "zeros", x -> x.eq(0).cast(x.dtype())).get(0);
       norm = Math.sqrt(shrink(compute, most).get(0));
+      WorkCount.add(compute.work(), shrinking);
     }
     change();
     return new StepResult(true, OptionalDouble.of(norm), OptionalLong.of(zeros));

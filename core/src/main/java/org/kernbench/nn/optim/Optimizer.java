@@ -14,7 +14,8 @@ import org.kernbench.torch.Torch;
 /**
  * Changes parameters by their gradients. Keeps a master copy in f32 (f64 for f64) of every
  * parameter of a shorter type, made when the optimizer is; so weights must be loaded before that.
- * The host fills masters and states, as it does weights: this takes no simulated time.
+ * The host fills masters and states, as it does weights: nothing is launched, and it waits only for
+ * kernels under way that use the weights.
  */
 public abstract sealed class Optimizer implements AutoCloseable permits Sgd, AdamW {
   private final Compute compute;

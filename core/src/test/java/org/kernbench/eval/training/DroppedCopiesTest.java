@@ -31,12 +31,13 @@ final class DroppedCopiesTest {
     "model=tiny-moe tp=1 dp=4 batch=4 ep=4 skew=200, 4, capacity=100",
     "model=tiny-moe tp=2 batch=2 skew=300 recompute=full, 2, capacity=50",
     "model=tiny-moe tp=1 skew=300 batch=1 topk=8, 1, capacity=1",
+    "model=tiny-moe tp=1 pp=2 layers=4 skew=300 batch=1 schedule=zb-v, 2, capacity=50",
   })
   void products_areOfCopiesThatAreLeft(String params, int ranks, String capacity) {
     RunResult all = run(params);
     RunResult some = run(params + " " + capacity);
     double dropped = metric(some, "expert_dropped");
-    assertThat(dropped).isPositive();
+    assertThat(dropped).isGreaterThan(40);
     // forwards and twice backwards, two operations each, three matrices of 48 x 48
     double lessGflop = dropped * 3 * 2 * 3 * 48 * 48 / ranks / 1e9;
     assertThat(metric(all, "rank_gflop") - metric(some, "rank_gflop"))

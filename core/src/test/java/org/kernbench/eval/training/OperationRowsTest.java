@@ -94,7 +94,7 @@ final class OperationRowsTest {
     assertThat(((BigDecimal) adam.get("of_bound_pct")).doubleValue()).isBetween(1.0, 100.0);
   }
 
-  /** All that is no collective has a bound: what changes gradients, and stages of a pipeline. */
+  /** In these layouts all but collectives have bounds: what changes gradients, and stages, too. */
   @ParameterizedTest
   @CsvSource({
     "train-step, tp=2 dp=2 overlap=off",
