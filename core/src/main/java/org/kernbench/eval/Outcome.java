@@ -313,7 +313,7 @@ public final class Outcome {
     return this;
   }
 
-  /** How long that is. */
+  /** How long that is, in picoseconds; 0 if the {@linkplain #timeIsWhole time has it already}. */
   public long launchWayPs() {
     return launchWayPs.orElseGet(() -> ObservedTime.wayPs(this));
   }
