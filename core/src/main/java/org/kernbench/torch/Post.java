@@ -1,8 +1,8 @@
 package org.kernbench.torch;
 
 import java.util.BitSet;
+import java.util.List;
 import java.util.Optional;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.Launch;
 
@@ -72,8 +72,13 @@ final class Post implements Wait {
   }
 
   @Override
-  public boolean advance(Consumer<Launch> drive) {
-    return false;
+  public List<Launch> ended() {
+    return List.of();
+  }
+
+  @Override
+  public boolean settle() {
+    return over;
   }
 
   @Override

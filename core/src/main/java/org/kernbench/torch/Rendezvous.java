@@ -3,7 +3,6 @@ package org.kernbench.torch;
 import java.util.BitSet;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.Launch;
@@ -154,19 +153,17 @@ final class Rendezvous implements Wait {
   }
 
   @Override
-  public boolean advance(Consumer<Launch> drive) {
-    List<Launch> launches = first;
-    if (launches == null) {
-      return false;
-    }
-    if (!over) {
-      for (Launch each : launches) {
-        drive.accept(each);
-      }
+  public List<Launch> ended() {
+    return first == null ? List.of() : first;
+  }
+
+  @Override
+  public boolean settle() {
+    if (!over && first != null && first.stream().allMatch(Launch::isDone)) {
       over = true;
       completion.run();
     }
-    return true;
+    return over;
   }
 
   @Override

@@ -4,21 +4,25 @@ import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.DeadlockException;
+import org.kernbench.device.Launch;
 
 /**
  * Runs the ranks of one spawn, exactly one at a time.
  *
  * <p>In turn: every rank that can run does so, in rank order, until it yields or ends; then, when
- * none can, simulated time runs until every wait that depends on the device alone is over. So the
- * order of all host actions is a function of the program. When neither step moves anything, nothing
- * ever will: that is a deadlock.
+ * none can, simulated time runs until the first wait is over that depends on the device alone: each
+ * rank has a host of its own, which goes on at the moment at which its own wait ends (ADR 0329). So
+ * the order of all host actions is a function of the program. When neither step moves anything,
+ * nothing ever will: that is a deadlock.
  */
 final class Scheduler {
   /**
@@ -139,18 +143,11 @@ final class Scheduler {
     waitedBefore = waiting;
   }
 
-  /** Lets the device end the waits it can end. */
+  /** Lets time run until the first wait ends that the device alone can end. */
   private boolean drain() {
     checkStuck();
     boolean[] moved = new boolean[1];
-    attributed(() -> {
-      for (Rank r : ranks) {
-        Wait wait = r.isEnded() ? null : r.waitingFor();
-        if (wait != null && !wait.isOver() && wait.advance(session::drive)) {
-          moved[0] = true;
-        }
-      }
-    });
+    attributed(() -> moved[0] = settled() || driven());
     if (moved[0]) {
       for (Rank r : ranks) {
         if (!r.isEnded() && r.waitingFor() instanceof Work.Poll poll) {
@@ -159,6 +156,35 @@ final class Scheduler {
       }
     }
     return moved[0] || !failures.isEmpty();
+  }
+
+  /** Ends waits for which enough has happened. */
+  private boolean settled() {
+    boolean any = false;
+    for (Rank r : ranks) {
+      Wait wait = r.isEnded() ? null : r.waitingFor();
+      any |= wait != null && wait.settle();
+    }
+    return any;
+  }
+
+  /** Lets time run until a wait is over, if the device can end one. */
+  private boolean driven() {
+    Set<Launch> launches = new LinkedHashSet<>();
+    do {
+      launches.clear();
+      for (Rank r : ranks) {
+        Wait wait = r.isEnded() ? null : r.waitingFor();
+        if (wait != null) {
+          wait.ended().stream().filter(launch -> !launch.isDone()).forEach(launches::add);
+        }
+      }
+      if (launches.isEmpty()) {
+        return false;
+      }
+      session.driveToFirst(List.copyOf(launches));
+    } while (!settled());
+    return true;
   }
 
   /**

@@ -1,8 +1,8 @@
 package org.kernbench.torch;
 
 import java.util.BitSet;
+import java.util.List;
 import java.util.Optional;
-import java.util.function.Consumer;
 import org.kernbench.device.Launch;
 
 /** What a rank has yielded for. */
@@ -10,12 +10,13 @@ interface Wait {
   /** Whether the rank may go on. */
   boolean isOver();
 
+  /** The launches that end it when all are done; empty if it takes other ranks, or nothing. */
+  List<Launch> ended();
+
   /**
-   * Lets simulated time do what ends the wait; false if that depends on other ranks.
-   *
-   * @param drive lets time run until a launch is done
+   * Time has run, or all ranks have as far as they can: ends it if it can be. Whether it is over.
    */
-  boolean advance(Consumer<Launch> drive);
+  boolean settle();
 
   /** The device's part of what is waited for; empty if there is none, or none yet. */
   Optional<Launch> launch();
@@ -34,9 +35,13 @@ interface Wait {
     }
 
     @Override
-    public boolean advance(Consumer<Launch> drive) {
-      drive.accept(kernel);
-      return true;
+    public List<Launch> ended() {
+      return List.of(kernel);
+    }
+
+    @Override
+    public boolean settle() {
+      return isOver();
     }
 
     @Override

@@ -3,7 +3,6 @@ package org.kernbench.torch;
 import java.util.BitSet;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.Launch;
 import org.kernbench.machine.SimulationException;
@@ -130,11 +129,13 @@ public final class Work {
     }
 
     @Override
-    public boolean advance(Consumer<Launch> drive) {
-      if (work.wait.isOver()) {
-        work.launch().ifPresent(drive);
-        over = true;
-      }
+    public List<Launch> ended() {
+      return work.wait.isOver() ? work.launch().stream().toList() : List.of();
+    }
+
+    @Override
+    public boolean settle() {
+      over |= work.isDone();
       return over;
     }
 

@@ -104,6 +104,42 @@ final class SpawnTest {
     }
   }
 
+  /** Each rank has a host of its own: none waits for the kernel of another. */
+  @ParameterizedTest
+  @CsvSource({"0", "1", "2"})
+  void spawn_ranksWaitForKernelsOfTheirOwn_eachGoesOnWhenItsOwnIsDone(int longest) {
+    try (Torch torch = Rooms.ring(3, Mode.TIME)) {
+      List<Launch> first = new ArrayList<>();
+      List<Launch> second = new ArrayList<>();
+      torch
+          .multiprocessing()
+          .spawn(
+              w -> {
+                int times = w.rank() == longest ? 50 : 5;
+                Tensor t = w.torch().zeros(Shape.of(4), DType.F32, "t");
+                Launch own =
+                    w.torch()
+                        .launch(
+                            "own",
+                            tl -> {
+                              for (int i = 0; i < times; i++) {
+                                tl.store(t, tl.load(t).add(1));
+                              }
+                            },
+                            t);
+                first.add(own);
+                w.torch().await(own);
+                second.add(w.torch().launch("next", tl -> tl.store(t, tl.load(t)), t));
+              },
+              3);
+      assertThat(second)
+          .extracting(Launch::enqueuedPs)
+          .containsExactlyInAnyOrderElementsOf(first.stream().map(Launch::endPs).toList());
+      assertThat(first.get(longest).endPs())
+          .isGreaterThan(5 * first.get((longest + 1) % 3).endPs());
+    }
+  }
+
   @Test
   void spawn_tensors_lieOnTheRanksOwnDevice() {
     try (Torch torch = Runtimes.openRing(3, Mode.FULL)) {

@@ -62,6 +62,9 @@ final class ApartRun {
   /** While a launch runs apart. */
   private @Nullable ApartSimulation sim;
 
+  /** The launch that ran apart last. */
+  private @Nullable LaunchState running;
+
   private List<World> worlds = List.of();
 
   /**
@@ -106,6 +109,7 @@ final class ApartRun {
     ApartSimulation apart =
         new ApartSimulation(p.places, limits.perPartition, together.sim.nowPs());
     sim = apart;
+    running = launch;
     Fabric[] fabrics = new Fabric[apart.partitions()];
     IntFunction<Fabric> byPlace = place -> fabrics[apart.partitionOf(place)];
     List<World> made = new ArrayList<>();
@@ -132,9 +136,10 @@ final class ApartRun {
    *
    * @return false if nothing has
    */
-  boolean run(LaunchState launch) {
+  boolean run() {
     ApartSimulation apart = sim;
-    if (apart == null) {
+    LaunchState launch = running;
+    if (apart == null || launch == null) {
       return false;
     }
     boolean alone = capturesLines || launch.pes().stream().anyMatch(pe -> hasThread(pe, launch));

@@ -1,5 +1,6 @@
 package org.kernbench.device.simulator;
 
+import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -38,8 +39,8 @@ interface Executor {
   /** Runs until the host has copied bytes; returns how long it took. */
   long hostCopy(PhysicalAddress at, long bytes, CopyDirection direction);
 
-  /** Runs until the launch is done or nothing can move. */
-  void drive(Launch launch);
+  /** Runs to the end of the picosecond in which the first of the launches is done. */
+  void driveToFirst(List<Launch> launches);
 
   long nowPs();
 

@@ -365,8 +365,19 @@ public final class Simulator implements AutoCloseable {
    * @throws DeadlockException if nothing can move before that
    */
   public void drive(Launch launch) {
+    driveToFirst(List.of(launch));
+  }
+
+  /**
+   * Lets simulated time run until one of the launches is done, and no picosecond further; not at
+   * all if one is.
+   *
+   * @param launches one or more
+   * @throws DeadlockException if nothing can move before that
+   */
+  public void driveToFirst(List<Launch> launches) {
     try {
-      executor.drive(launch);
+      executor.driveToFirst(launches);
     } catch (RuntimeException | Error e) {
       if (watch != null) {
         watch.failed(e instanceof DeadlockException);

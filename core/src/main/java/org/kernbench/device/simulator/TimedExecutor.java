@@ -66,14 +66,17 @@ final class TimedExecutor
   /** Per PE, the tile scheduler's included. */
   private final int contexts;
 
-  /** The launch whose end the host waits for; null if it waits for none. */
-  private @Nullable LaunchState driven;
+  /** Launches of which the host waits for the first that is done; empty if it waits for none. */
+  private List<Launch> driven = List.of();
 
   /** Launches that have been called. */
   private int called;
 
   /** Launches that are not done. */
   private int openLaunches;
+
+  /** Launches that are done. */
+  private int ends;
 
   private final @Nullable TimedPe[] pes;
 
@@ -302,7 +305,7 @@ final class TimedExecutor
     if (isKnown) {
       return;
     }
-    if (launch == driven && openLaunches == 1) {
+    if (openLaunches == 1 && driven.contains(launch)) {
       apart.beginIfAllowed(launch);
     }
     for (int i = 0; i < rows.length; i++) {
@@ -318,6 +321,7 @@ final class TimedExecutor
     endingPe = context.pe.index;
     if (isDone) {
       openLaunches--;
+      ends++;
       log.launches().done(ended.id, ended.donePs());
       ended.spec().queues().ifPresent(set -> InstalledQueues.of(set).users--);
       for (LaunchState follower : ended.takeFollowers()) {
@@ -407,27 +411,41 @@ final class TimedExecutor
   }
 
   @Override
-  public void drive(Launch awaited) {
-    LaunchState launch = (LaunchState) awaited;
-    if (launch.isDone()) {
+  public void driveToFirst(List<Launch> launches) {
+    Launch done = doneOf(launches);
+    if (done != null) {
       return;
     }
-    driven = launch;
+    driven = launches;
     try {
-      while (!launch.isDone()) {
-        if (!sim.step() && !apart.run(launch)) {
-          throw deadlock(launch);
+      int seen = ends;
+      while (done == null) {
+        if (!sim.step() && !apart.run()) {
+          throw deadlock(launches.getFirst());
+        }
+        if (ends != seen) {
+          seen = ends;
+          done = doneOf(launches);
         }
       }
       sim.finishPicosecond();
     } finally { // a kernel may have failed
-      driven = null;
+      driven = List.of();
       apart.giveUp();
     }
-    log.launches().hostHasWaitedFor(launch.id);
+    log.launches().hostHasWaitedFor(done.id());
   }
 
-  private DeadlockException deadlock(LaunchState launch) {
+  private static @Nullable Launch doneOf(List<Launch> launches) {
+    for (Launch each : launches) {
+      if (each.isDone()) {
+        return each;
+      }
+    }
+    return null;
+  }
+
+  private DeadlockException deadlock(Launch launch) {
     DeadlockReport.Builder report = new DeadlockReport.Builder();
     TimedWaits waits = new TimedWaits(parts, latestPs(), report);
     for (TimedPe p : pes) {

@@ -276,11 +276,11 @@ final class ValuesExecutor implements Executor {
   }
 
   @Override
-  public void drive(Launch launch) {
-    while (!launch.isDone()) {
+  public void driveToFirst(List<Launch> launches) {
+    while (launches.stream().noneMatch(Launch::isDone)) {
       ValuesPe next = runnable.poll();
       if (next == null) {
-        throw deadlock(launch);
+        throw deadlock(launches.getFirst());
       }
       suspended.remove(next);
       next.resume();

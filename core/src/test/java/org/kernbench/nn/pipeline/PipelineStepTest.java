@@ -13,6 +13,7 @@ import java.util.TreeMap;
 import java.util.function.BiConsumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.kernbench.device.Mode;
 import org.kernbench.nn.Ranks;
@@ -279,29 +280,61 @@ class PipelineStepTest {
   void time_everySchedule_isNotBelowTheSameTimesWithoutTransfers() {
     for (Schedules named : Schedules.values()) {
       PipelineSchedule schedule = named.of(2, 4, named == Schedules.INTERLEAVED ? 2 : 1);
-      Model model = new Model(Style.GPT, 4, false, DType.F32);
-      List<PipelineStep> steps = Collections.synchronizedList(new ArrayList<>());
-      pipeline(
-          model,
-          schedule,
-          LayerSplit.even(4, schedule.depth()),
-          Mode.TIME,
-          (rank, step) -> steps.add(step));
-      long first = Long.MAX_VALUE;
-      long last = 0;
-      for (PipelineStep step : steps) {
-        long free = 0;
-        for (PipelineStep.Span span : step.spans()) {
-          assertThat(span.startPs()).as("%s of %s", span, schedule).isGreaterThanOrEqualTo(free);
-          free = span.endPs();
-          first = Math.min(first, span.startPs());
-          last = Math.max(last, span.endPs());
-        }
-      }
-      assertThat(last - first)
+      List<PipelineStep> steps = timed(schedule, 4);
+      assertThat(span(steps))
           .as("%s", schedule)
           .isGreaterThanOrEqualTo(longestPath(schedule, steps));
     }
+  }
+
+  /**
+   * A device never waits for a host that waits for another device: what a step takes beyond its
+   * longest chain are messages. They are more where a rank has several stages, and wait for each
+   * other there, too: a PE has one stream for them.
+   */
+  @ParameterizedTest
+  @CsvSource({
+    "GPIPE, 1, 0.02",
+    "ONE_F_ONE_B, 1, 0.03",
+    "INTERLEAVED, 2, 0.09",
+    "ZB_H1, 1, 0.03",
+    "ZB_V, 1, 0.05",
+    "DUALPIPE, 1, 0.02"
+  })
+  void time_everySchedule_takesItsLongestChainAndMessages(
+      Schedules named, int chunks, double messages) {
+    PipelineSchedule schedule = named.of(4, 8, chunks);
+    List<PipelineStep> steps = timed(schedule, 8);
+    double chain = longestPath(schedule, steps);
+    assertThat(span(steps) / chain).isBetween(1.0, 1 + messages);
+  }
+
+  private static List<PipelineStep> timed(PipelineSchedule schedule, int layers) {
+    Model model = new Model(Style.GPT, layers, false, DType.F32);
+    List<PipelineStep> steps = Collections.synchronizedList(new ArrayList<>());
+    pipeline(
+        model,
+        schedule,
+        LayerSplit.even(layers, schedule.depth()),
+        Mode.TIME,
+        (rank, step) -> steps.add(step));
+    return steps;
+  }
+
+  /** From the first action to the end of the last; no rank does two at once. */
+  private static long span(List<PipelineStep> steps) {
+    long first = Long.MAX_VALUE;
+    long last = 0;
+    for (PipelineStep step : steps) {
+      long free = 0;
+      for (PipelineStep.Span span : step.spans()) {
+        assertThat(span.startPs()).as("%s", span).isGreaterThanOrEqualTo(free);
+        free = span.endPs();
+        first = Math.min(first, span.startPs());
+        last = Math.max(last, span.endPs());
+      }
+    }
+    return last - first;
   }
 
   /** The longest chain of actions that need each other, each as long as it was. */
