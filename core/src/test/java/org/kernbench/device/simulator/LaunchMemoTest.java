@@ -97,6 +97,49 @@ final class LaunchMemoTest {
     compare("at_miss", 11029, new HashMap<>());
   }
 
+  /** They do something else at another time, whatever they say that they depend on. */
+  @Test
+  void rows_ofKernelsThatAskForTheTime_areThoseOfEachSimulated() {
+    Machine machine = Machines.load("sip-2026", List.of("system.sips.count=1"));
+    Reused counts =
+        compare(
+            machine,
+            (m, sim) -> {
+              Pe pe = new Pe(0, 0, 0);
+              VirtualAddress at = new VirtualAddress(VirtualAddress.BASE);
+              sim.map(
+                  new AddressMapping(
+                      "range",
+                      at,
+                      RANGE_BYTES,
+                      List.of(new AddressMapping.Copy(pe, m.addresses().hbm(pe, 0)))));
+              for (int i = 0; i < 6; i++) {
+                sim.drive(sim.launch(LaunchRequest.of("clock", List.of(pe)), new Clock(at)));
+              }
+            },
+            "clock");
+    assertThat(counts.launches()).isZero();
+    assertThat(counts.reasons()).containsKey("kernels that ask for the time");
+  }
+
+  /** As many loads as the clock says. */
+  private record Clock(VirtualAddress memory) implements ReusableProgram {
+    @Override
+    public Runnable apply(PePort port) {
+      return () -> {
+        long loads = 1 + port.clockPs() / 1000 % 3;
+        for (long i = 0; i < loads; i++) {
+          port.release(port.load(Region.of(memory, 4096)));
+        }
+      };
+    }
+
+    @Override
+    public Optional<Key> key() {
+      return Optional.of(new Key(List.of("clock"), List.of(new Memory(memory, RANGE_BYTES))));
+    }
+  }
+
   /** Twenty thousand of each sort, five hundred at a time: a test has five minutes. */
   @Tag("slow")
   @ParameterizedTest
