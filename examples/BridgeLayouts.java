@@ -10,8 +10,8 @@
  * Expected: (checked by ExamplesTest)
  *   fan-out 2: encoder tp=4,cp=1,dp=1 -> language tp=1,cp=2,dp=2
  *   rank 0 in slot 0: value 0 1 2 3, gradient in 0 0 0 300, out 0 100 200 300 1000 1100 1200 1300
- *   rank 2 in slot 1: value 10 11 12 13, gradient in 1000 0 0 1300, out 0 100 200 300 1000 1100 1200 1300
  *   rank 1 in slot 0: value 0 1 2 3, gradient in 0 100 200 0, out 0 100 200 300 1000 1100 1200 1300
+ *   rank 2 in slot 1: value 10 11 12 13, gradient in 1000 0 0 1300, out 0 100 200 300 1000 1100 1200 1300
  *   rank 3 in slot 1: value 10 11 12 13, gradient in 0 1100 1200 0, out 0 100 200 300 1000 1100 1200 1300
  */
 import java.util.List;

@@ -370,7 +370,7 @@ public final class Simulator implements AutoCloseable {
 
   /**
    * Lets simulated time run until one of the launches is done, and no picosecond further; not at
-   * all if one is.
+   * all if one is. In mode {@code values} all are done afterwards that can be.
    *
    * @param launches one or more
    * @throws DeadlockException if nothing can move before that

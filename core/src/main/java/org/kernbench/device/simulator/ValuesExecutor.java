@@ -275,15 +275,21 @@ final class ValuesExecutor implements Executor {
     return 0;
   }
 
+  /** Without time all that can be done are first. */
   @Override
   public void driveToFirst(List<Launch> launches) {
-    while (launches.stream().noneMatch(Launch::isDone)) {
-      ValuesPe next = runnable.poll();
-      if (next == null) {
-        throw deadlock(launches.getFirst());
+    for (Launch launch : launches) {
+      while (!launch.isDone()) {
+        ValuesPe next = runnable.poll();
+        if (next == null) {
+          if (launches.stream().anyMatch(Launch::isDone)) {
+            return;
+          }
+          throw deadlock(launches.getFirst());
+        }
+        suspended.remove(next);
+        next.resume();
       }
-      suspended.remove(next);
-      next.resume();
     }
   }
 
