@@ -29,16 +29,25 @@ Pe = Tuple[int, int, int]
 _current = threading.local()
 
 
+def _exact(value: Number) -> float:
+    number = float(value)
+    if isinstance(value, int) and (not math.isfinite(number) or int(number) != value):
+        raise UsageError(
+            f"{_line()}: {value} is a number that f64 does not have, and scalars go as f64; give it as a tensor of i64"
+        )
+    return number
+
+
 def _number(value: Number) -> Any:
-    value = float(value)
-    if math.isfinite(value):
-        return value
-    return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
+    number = _exact(value)
+    if math.isfinite(number):
+        return number
+    return "nan" if math.isnan(number) else "inf" if number > 0 else "-inf"
 
 
 def _word(value: Number) -> str:
     """The same as JSON."""
-    number = float(value)
+    number = _exact(value)
     return repr(number) if math.isfinite(number) else f'"{_number(number)}"'
 
 
@@ -255,6 +264,9 @@ class Value:
     __le__ = le
     __gt__ = gt
     __ge__ = ge
+    __eq__ = eq  # type: ignore[assignment]
+    __ne__ = ne  # type: ignore[assignment]
+    __hash__ = object.__hash__
 
     def __neg__(self) -> "Value": return self._unary("neg")
     def __abs__(self) -> "Value": return self._unary("abs")
@@ -528,10 +540,17 @@ def full(shape: Sequence[int], fill: Number, dtype: str) -> Value:
 def arange(start: Number, end: Number, step: Optional[Number] = None, dtype: Optional[str] = None) -> Value:
     """``start, start + 1, ...`` below ``end`` as i32; with ``step`` and ``dtype`` as these say."""
     if step is None and dtype is None:
+        if start != int(start) or end != int(end):
+            raise UsageError(
+                f"{_line()}: arange from {start} to {end}: without step and dtype both are whole; give both for others"
+            )
         return _recorder().make("arange", (max(0, int(end) - int(start)),), "i32", x=int(start), y=int(end))
     by = 1 if step is None else step
     count = max(0, math.ceil((end - start) / by))
     to = dtype or "i32"
+    last = start + by * (count - 1)
+    if to == "i64" and max(abs(start), abs(last)) > 2**53:
+        raise UsageError(f"{_line()}: arange up to {last}: numbers are exact up to 2^53; give others as a tensor of i64")
     return _recorder().make("arange", (count,), to, x=_number(start), y=_number(by), n=count, dtype=to)
 
 

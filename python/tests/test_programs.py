@@ -211,6 +211,72 @@ class ProgramsTest(unittest.TestCase):
             with self.assertRaisesRegex(kb.UsageError, r"test_programs\.py:\d+: a branch on a value.*tl\.item"):
                 torch.synchronize()
 
+    def test_equal_is_a_command_like_the_other_comparisons(self) -> None:
+        @tl.kernel
+        def choose(x: Any, y: Any) -> None:
+            v = tl.load(x)
+            tl.store(y, tl.where(v == 5, v * 100, tl.where(v != 3, v, 0)))
+
+        @tl.kernel
+        def branch(x: Any) -> None:
+            if tl.load(x) == 5:
+                pass
+
+        @tl.kernel
+        def among(x: Any) -> None:
+            assert tl.load(x) in (5, 6)
+
+        with kb.open("tiny") as torch:
+            x = torch.tensor([5.0, 3.0, 4.0], "f32")
+            y = torch.zeros((3,))
+            torch.launch(choose, x, y)
+            self.assertEqual(y.numpy().tolist(), [500.0, 0.0, 4.0])
+        for kernel in (branch, among):
+            with kb.open("tiny") as torch:
+                torch.launch(kernel, torch.zeros((1,)))
+                with self.assertRaisesRegex(kb.UsageError, r"test_programs\.py:\d+: a branch on a value"):
+                    torch.synchronize()
+
+    def test_numbers_that_a_scalar_does_not_have_are_refused(self) -> None:
+        large = 2**53 + 1
+
+        @tl.kernel
+        def fill(y: Any) -> None:
+            tl.store(y, tl.full((2,), large, "i64"))
+
+        @tl.kernel
+        def count(y: Any) -> None:
+            tl.store(y, tl.arange(large - 1, large + 1, 1, "i64"))
+
+        @tl.kernel
+        def halves(y: Any) -> None:
+            tl.store(y, tl.arange(0.5, 2.5))
+
+        for kernel, words in ((fill, "f64 does not have"), (count, "exact up to"), (halves, "both are whole")):
+            with kb.open("tiny") as torch:
+                torch.launch(kernel, torch.zeros((2,), "i64"))
+                with self.assertRaisesRegex(kb.UsageError, r"test_programs\.py:\d+: .*" + words):
+                    torch.synchronize()
+
+    def test_wrong_arithmetic_is_the_authors(self) -> None:
+        @tl.kernel
+        def divide(x: Any) -> None:
+            tl.store(x, tl.load(x) / 0)
+
+        @tl.kernel
+        def exponential(x: Any) -> None:
+            tl.store(x, tl.load(x).exp())
+
+        for mode in ("full", "time"):
+            for kernel, words in ((divide, "division by zero"), (exponential, "not defined on i32")):
+                if kernel is divide and mode == "time":
+                    continue
+                with kb.open("tiny", mode=mode) as torch:
+                    torch.launch(kernel, torch.zeros((2,), "i32"))
+                    with self.assertRaisesRegex(kb.KernbenchError, words) as failed:
+                        torch.synchronize()
+                    self.assertNotIn("bug in kernbench", str(failed.exception))
+
     def test_the_authors_own_errors_come_back(self) -> None:
         @tl.kernel
         def divides(x: Any) -> None:

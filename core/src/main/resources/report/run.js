@@ -52,6 +52,7 @@ const causeLook = i => [COLOURS[i % COLOURS.length], i >= COLOURS.length];
 function sensitivities(run) {
   if (!run.sensitivities || !run.sensitivities.length) return;
   $('#worth').hidden = false;
+  if (run.sensitivities_leave_out) $('#worth .note').textContent += ' Note: ' + run.sensitivities_leave_out + '.';
   const total = Number(run.metrics.crit_ns);
   const change = ns => ns === '' ? '–' : (ns > 0 ? '+' : '') + grouped(ns) + ' ns (' + (ns > 0 ? '+' : '') + (100 * ns / total).toFixed(2) + ' %)';
   table($('#worth .table'), ['number of the machine', 'is', 'a step', 'effect of more', 'effect of less'],

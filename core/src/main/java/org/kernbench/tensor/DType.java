@@ -167,6 +167,13 @@ public enum DType {
     return this == F32 ? 0x1p-24 : this == F64 ? 0x1p-53 : 0;
   }
 
+  /** Whether a type of whole numbers, or bool, has a number. */
+  public boolean holds(double number) {
+    return this == BOOL
+        ? number == 0 || number == 1
+        : number == Math.rint(number) && number <= maxFinite() && number >= -maxFinite() - 1;
+  }
+
   /** The largest finite value; for i64 the nearest double, {@code 2^63}. */
   public double maxFinite() {
     return switch (this) {

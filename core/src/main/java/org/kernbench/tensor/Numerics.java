@@ -574,13 +574,7 @@ public final class Numerics {
   }
 
   private static double requireInteger(DType t, double scalar) {
-    boolean fits =
-        t == DType.BOOL
-            ? scalar == 0 || scalar == 1
-            : scalar == Math.rint(scalar)
-                && scalar <= t.maxFinite()
-                && scalar >= -t.maxFinite() - 1;
-    if (!fits) {
+    if (!t.holds(scalar)) {
       throw new IllegalArgumentException(
           "scalar " + scalar + " is not a value of " + t + "; cast the tensor or the scalar");
     }

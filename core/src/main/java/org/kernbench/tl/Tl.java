@@ -402,7 +402,7 @@ public final class Tl {
 
   Value clamp(Value a, double low, double high) {
     if (!(low <= high)) {
-      throw new IllegalArgumentException(
+      throw new ShapeException(
           "clamp of " + a + " to [" + low + ", " + high + "]: expected low <= high");
     }
     return compute(
@@ -659,6 +659,7 @@ public final class Tl {
   }
 
   private Value compute(ComputeOp op, Shape shape, DType dtype, Value... operands) {
+    Defined.check(op);
     boolean dense = true;
     for (Value v : operands) {
       dense &= v.isDense();
@@ -844,9 +845,7 @@ public final class Tl {
       await(put);
     }
     puts.clear();
-    Value nothing = zeros(Shape.of(0), DType.I8);
-    port.send(queue(flag), nothing.register, 0, 0);
-    release(nothing);
+    port.send(queue(flag), Register.NONE, 0, 0);
   }
 
   /**

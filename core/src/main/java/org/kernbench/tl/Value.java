@@ -133,7 +133,7 @@ public final class Value {
   public Value reshape(int... dims) {
     Shape to = Shape.of(dims);
     if (to.elements() != shape.elements()) {
-      throw new IllegalArgumentException(
+      throw new ShapeException(
           "cannot reshape %s to %s: %s against %s elements"
               .formatted(shape, to, shape.elements(), to.elements()));
     }

@@ -2,6 +2,7 @@ package org.kernbench.eval;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
 
 import java.math.BigDecimal;
 import java.util.Arrays;
@@ -216,5 +217,27 @@ final class KernelBenchTest {
     assertThatThrownBy(() -> run(bench, Mode.TIME, param))
         .isInstanceOf(UsageException.class)
         .hasMessageContaining(what);
+  }
+
+  /**
+   * What a mask hides need not be read or multiplied, by hand: of 8 rows of 65,536 the lower
+   * triangle, 36 numbers, and all are written, 131,072 B by a PE at 217.6 GB/s; of 1,000 positions
+   * the last alone is seen.
+   */
+  @Test
+  void bound_ofMaskedBenches_hasOnlyWhatIsSeen() {
+    RunResult softmax =
+        run("sip-2026", "softmax", Mode.TIME, "rows=8", "columns=65536", "mask=causal");
+    assertThat(bound(softmax)).isEqualTo(602.4, within(0.5));
+    RunResult none = run("sip-2026", "softmax", Mode.TIME, "rows=8", "columns=65536", "mask=none");
+    assertThat(bound(none)).isEqualTo(1204.7, within(0.5));
+    RunResult attention =
+        run("sip-2026", "attention-prefill", Mode.TIME, "sequence=1000", "padding=999");
+    double bytes = 1003 * 64 * 2.0;
+    assertThat(bound(attention)).isEqualTo(bytes / 217.6, within(1.0));
+  }
+
+  private static double bound(RunResult result) {
+    return ((BigDecimal) result.metrics().get("bound_ns")).doubleValue();
   }
 }

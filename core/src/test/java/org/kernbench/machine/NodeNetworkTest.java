@@ -45,6 +45,53 @@ final class NodeNetworkTest {
     return Machines.load(file.toString(), List.of(overrides));
   }
 
+  /** What the report adds up of a way is what it says that the way takes, overhead and all. */
+  @Test
+  void report_firstByte_partsAddUp() throws IOException {
+    List<Machine> machines =
+        List.of(
+            machine("switch", 2),
+            Machines.load("2x-dgx-h100", List.of("system.nodes.message_overhead=100 ns")),
+            Machines.load("sip-2026", List.of()),
+            Machines.load("tiny", List.of("cube.hbm.fidelity=banked")));
+    for (Machine machine : machines) {
+      String text = MachineReport.text(machine);
+      String section = text.substring(text.indexOf("First byte"), text.indexOf("Launch, host"));
+      List<String> lines = section.lines().filter(l -> l.contains(" ns   ")).toList();
+      assertThat(lines).hasSizeGreaterThanOrEqualTo(2);
+      for (String line : lines) {
+        String[] halves = line.split(" ns   ", 2);
+        double total = Double.parseDouble(halves[0].substring(halves[0].lastIndexOf(' ') + 1));
+        double sum = 0;
+        for (String term : halves[1].split(" \\+ ")) {
+          double each = Double.parseDouble(term.substring(term.lastIndexOf(' ') + 1));
+          int times = term.contains(" x ") ? Integer.parseInt(term.split(" x ")[0]) : 1;
+          sum += times * each;
+        }
+        assertThat(sum).as(line).isEqualTo(total, within(1e-6));
+      }
+    }
+  }
+
+  /** By hand: activate, read, burst: 19.5 + 10 + 1, where the least of a bank is tCWL + tBL. */
+  @Test
+  void report_readOfBanks_isThatOfAClosedRow() {
+    assertThat(MachineReport.text(Machines.load("tiny", List.of("cube.hbm.fidelity=banked"))))
+        .containsPattern("read own HBM +80 ns .* HBM 6 .*closed row 24\\.5");
+  }
+
+  /**
+   * Both ways round leave a PE by one link of 256 GB/s: 6 hops of 288 ns wait as long as 5/3 S / 6
+   * takes there. A buffer of 4 KiB at the end of 250 ns lets 8.2 GB/s through.
+   */
+  @Test
+  void report_halfPerformanceAndReach_areThoseOfTheNarrowestPart() {
+    String six = MachineReport.text(Machines.load("ring", List.of("system.sips.count=6")));
+    assertThat(six).contains("half performance          259.2 KiB per PE");
+    String small = MachineReport.text(Machines.load("ring", List.of("fabric.buffer=4 KiB")));
+    assertThat(small).contains("one queue reaches 8.19 GB/s");
+  }
+
   /** Nodes of the links between packages on a way, without the sides of packages. */
   private static List<String> way(Machine m, int from, int to) {
     List<String> names = new ArrayList<>();

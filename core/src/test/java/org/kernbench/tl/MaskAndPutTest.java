@@ -136,6 +136,30 @@ final class MaskAndPutTest {
     }
   }
 
+  /** A flag is no value: nothing is computed for it, and it waits for no computation. */
+  @Test
+  void signal_whileTheEngineComputes_doesNotWaitForIt() {
+    try (KernelRig rig = new KernelRig(Mode.TIME).connect(0, "a", 1, "b")) {
+      rig.run(
+          tl -> {
+            tl.full(Shape.of(256, 512), 1, DType.F16).exp();
+            tl.signal("a");
+          },
+          tl -> tl.waitSignal("b", 1));
+      OpLog log = rig.sim.opLog();
+      long computed = 0;
+      long sent = Long.MAX_VALUE;
+      int computations = 0;
+      for (int i = 0; i < log.size(); i++) {
+        computations += log.kind(i) == OpKind.MATH ? 1 : 0;
+        computed = log.kind(i) == OpKind.MATH ? log.endPs(i) : computed;
+        sent = log.kind(i) == OpKind.SEND ? log.startPs(i) : sent;
+      }
+      assertThat(computations).isEqualTo(2);
+      assertThat(sent).isLessThan(computed / 2);
+    }
+  }
+
   @Test
   void get_readsThePeersMemory_andTakesTheWayThere() {
     try (KernelRig rig = new KernelRig(Mode.FULL)) {

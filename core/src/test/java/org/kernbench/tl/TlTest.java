@@ -337,8 +337,21 @@ final class TlTest {
         IndexOutOfBoundsException.class,
         "[2, 5)",
         "it has 4");
+    assertFails(tl -> tl.zeros(four, DType.F32).reshape(3), ShapeException.class, "[3]", "4");
     assertFails(
-        tl -> tl.zeros(four, DType.F32).reshape(3), IllegalArgumentException.class, "[3]", "4");
+        tl -> tl.zeros(four, DType.I32).exp(), ShapeException.class, "exp is not defined on i32");
+    assertFails(tl -> tl.zeros(four, DType.I32).softmax(0), ShapeException.class, "softmax", "i32");
+    assertFails(
+        tl -> tl.zeros(four, DType.I32).add(1.5),
+        ShapeException.class,
+        "1.5",
+        "not a value of i32");
+    assertFails(tl -> tl.zeros(four, DType.I8).lt(300), ShapeException.class, "300", "value of i8");
+    assertFails(
+        tl -> tl.zeros(Shape.of(2, 0), DType.F32).max(1), ShapeException.class, "empty axis");
+    assertFails(
+        tl -> tl.zeros(Shape.of(2, 0), DType.F32).argmin(1), ShapeException.class, "empty axis");
+    assertFails(tl -> tl.zeros(four, DType.F32).clamp(2, 1), ShapeException.class, "low <= high");
     assertFails(
         tl -> tl.dot(tl.zeros(Shape.of(2, 3), DType.F16), tl.zeros(Shape.of(2, 3), DType.F16)),
         ShapeException.class,

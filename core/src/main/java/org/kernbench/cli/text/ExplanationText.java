@@ -172,6 +172,7 @@ public final class ExplanationText {
 
   private void sensitivities() {
     List<Sensitivity> all = e.sensitivities();
+    Optional<String> leftOut = Sensitivity.leftOut(e.breakdown().machine());
     List<Sensitivity> shown = new ArrayList<>(all.stream().filter(this::matters).toList());
     List<Sensitivity> counts =
         shown.stream().filter(s -> s.parameter().kind() == MachineParameter.Kind.COUNT).toList();
@@ -186,9 +187,12 @@ public final class ExplanationText {
       out.append(
           String.format(
               Locale.ROOT,
-              "  The other %d numbers of the machine do not change it.%n",
+              leftOut.isEmpty()
+                  ? "  The other %d numbers of the machine do not change it.%n"
+                  : "  Of the other %d numbers no effect can be computed.%n",
               all.size() - shown.size() - counts.size()));
     }
+    leftOut.ifPresent(what -> out.append("  Note: ").append(what).append(".\n"));
     if (isVerified(all)) {
       verified("changes of 1 %", all, true);
       verified("larger steps", all, false);

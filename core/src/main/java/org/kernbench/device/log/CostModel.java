@@ -96,8 +96,7 @@ public final class CostModel {
           mathPs(bytes(r.type(), (long) r.outer() * r.length() * r.inner()), 1, 1);
       case ComputeOp.ArgReduce r ->
           mathPs(bytes(r.type(), (long) r.outer() * r.length() * r.inner()), 1, 2);
-      case ComputeOp.CumulativeSum c ->
-          mathPs(bytes(c.type(), (long) c.outer() * c.length() * c.inner()), 2, scanCycles(c));
+      case ComputeOp.CumulativeSum c -> scanPs(c);
       case ComputeOp.Softmax x ->
           mathPs(
               bytes(x.type(), (long) x.outer() * x.length() * x.inner()),
@@ -145,18 +144,30 @@ public final class CostModel {
    * @param moreBytes that cross it beside them
    */
   private long mathPs(long bytes, int streams, long moreBytes, int cyclesPerVector) {
-    long lanes = math.lanesBytesPerCycle();
-    long cycles = math.startupCycles() + Math.ceilDiv(bytes, lanes) * cyclesPerVector;
-    long compute = mathClock.durationPs(cycles);
+    long vectors = Math.ceilDiv(bytes, math.lanesBytesPerCycle());
+    return mathPs(vectors * cyclesPerVector, streams * bytes + moreBytes);
+  }
+
+  private long mathPs(long cycles, long portBytes) {
+    long compute = mathClock.durationPs(math.startupCycles() + cycles);
     return math.operandRate().isPresent()
-        ? Math.max(compute, math.operandRate().get().durationPs(streams * bytes + moreBytes))
+        ? Math.max(compute, math.operandRate().get().durationPs(portBytes))
         : compute;
   }
 
-  private int scanCycles(ComputeOp.CumulativeSum c) {
+  /**
+   * Each vector by a scan within it, or the rows that lie side by side each in a cycle, which need
+   * not fill a vector: what is less.
+   */
+  private long scanPs(ComputeOp.CumulativeSum c) {
+    long bytes = bytes(c.type(), (long) c.outer() * c.length() * c.inner());
     int lanes = math.lanesBytesPerCycle() / c.type().sizeBytes();
     int along = Math.min(c.length(), lanes);
-    return c.inner() >= lanes || along < 2 ? 1 : 33 - Integer.numberOfLeadingZeros(along - 1);
+    long vectors = Math.ceilDiv(bytes, math.lanesBytesPerCycle());
+    boolean isPlain = c.inner() >= lanes || along < 2;
+    long rows = isPlain ? vectors : (long) c.outer() * c.length();
+    long within = vectors * (isPlain ? 1 : 33 - Integer.numberOfLeadingZeros(along - 1));
+    return mathPs(Math.min(rows, within), 2 * bytes);
   }
 
   private int slowdown(BinaryOp op) {

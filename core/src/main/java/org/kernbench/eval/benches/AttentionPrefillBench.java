@@ -118,8 +118,8 @@ final class AttentionPrefillBench implements Bench {
       HostValues want =
           bed.bed().values(() -> besides(all.stream().map(h -> h.want(padding)).toList(), s, dim));
       bed.check(y.value(), want, () -> bound(d, s, dim));
-      double pairs = (double) s * (s + 1) / 2;
-      return bed.outcome(4 * pairs * dim * heads, 4.0 * s * dim * heads * d.sizeBytes());
+      Least least = Least.of(s, padding);
+      return bed.outcome(4 * least.pairs * dim * heads, least.rows * dim * heads * d.sizeBytes());
     }
   }
 
@@ -228,9 +228,23 @@ final class AttentionPrefillBench implements Bench {
         Head head = Head.of(bed, r, s, dim, d);
         bed.check(ys[r], bed.values(() -> head.want(padding)), () -> bound(d, s, dim));
       }
-      double pairs = (double) s * (s + 1) / 2;
+      Least least = Least.of(s, padding);
       return bed.outcome(
-          launch, new KernelBed.Work(4 * pairs * dim, 4.0 * s * dim * d.sizeBytes()));
+          launch, new KernelBed.Work(4 * least.pairs * dim, least.rows * dim * d.sizeBytes()));
+    }
+  }
+
+  /**
+   * What must be done for a head.
+   *
+   * @param pairs of a query and a key that it sees
+   * @param rows of queries, keys and values that are seen, and of the result
+   */
+  private record Least(double pairs, double rows) {
+    /** Of so many positions, of which the first are padding, and hidden as keys. */
+    static Least of(int positions, int padding) {
+      double seen = positions - padding;
+      return new Least(seen * (seen + 1) / 2, 3 * seen + positions);
     }
   }
 

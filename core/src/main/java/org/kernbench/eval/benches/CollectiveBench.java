@@ -226,17 +226,17 @@ final class CollectiveBench implements Bench {
     int most = Math.ceilDiv(devices, stride);
     int ranks = context.param(RANKS) == 0 ? most : context.param(RANKS);
     if (most < 2) {
+      String others = RankLevel.withAtLeast(machine, 2);
       throw new UsageException(
           """
-          machine %s has %s of level %s%s: too few for a collective; expected a rank_level with \
-          more, %s, or another machine\
+          machine %s has %s of level %s%s: too few for a collective; expected %sanother machine\
           """
               .formatted(
                   machine.name(),
                   devices == 1 ? "one device" : devices + " devices",
                   Param.word(level),
                   stride > 1 ? ", of which one in " + stride + " is taken" : "",
-                  RankLevel.withAtLeast(machine, 2)));
+                  others.isEmpty() ? "" : "a rank_level with more, " + others + ", or "));
     }
     if (ranks < 2 || ranks > most) {
       throw new UsageException(
@@ -268,6 +268,10 @@ final class CollectiveBench implements Bench {
     }
     List<Long> elements = new ArrayList<>();
     long most = context.param(MAX_SIZE);
+    if (context.param(MIN_SIZE) == 0) {
+      throw new UsageException(
+          "--param min_size: 0 B; expected 1 B or more (only a barrier has no vector)");
+    }
     for (long bytes = context.param(MIN_SIZE); bytes <= most; bytes *= context.param(FACTOR)) {
       long count = Math.max(1, bytes / dtype.sizeBytes());
       if (op == CollectiveOp.ALL_TO_ALL) {
@@ -275,9 +279,6 @@ final class CollectiveBench implements Bench {
       }
       if (elements.isEmpty() || elements.getLast() != count) {
         elements.add(count);
-      }
-      if (bytes == 0) {
-        break;
       }
     }
     if (elements.isEmpty()) {

@@ -131,12 +131,25 @@ final class SoftmaxBench implements Bench {
         int to = ShardedGemm.start(rows, r + 1, pes.size());
         bed.check(ys[r], want.rows(columns, from, to), d.unitRoundoff() + rounding);
       }
-      double mine = Math.ceilDiv(rows, pes.size());
+      double written = (double) Math.ceilDiv(rows, pes.size()) * columns;
+      double read = mask == Mask.NONE ? written : seen(rows, columns, mask) / pes.size();
       return bed.outcome(
-          launch,
-          new KernelBed.Work(0, 2.0 * mine * columns * d.sizeBytes()),
-          OperationClass.SOFTMAX);
+          launch, new KernelBed.Work(0, (read + written) * d.sizeBytes()), OperationClass.SOFTMAX);
     }
+  }
+
+  /** Elements that a mask leaves, which alone must be read. */
+  private static double seen(int rows, int columns, Mask mask) {
+    double seen = 0;
+    for (int i = 0; i < rows; i++) {
+      seen +=
+          switch (mask) {
+            case NONE -> columns;
+            case CAUSAL -> Math.min(i + 1, columns);
+            case HIDDEN -> i % 3 == 0 ? 0 : columns;
+          };
+    }
+    return seen;
   }
 
   private static double[] want(double[] x, int rows, int columns, Mask mask) {

@@ -129,6 +129,26 @@ public record Sensitivity(
     return new Effect(step, ps, OptionalLong.empty(), true);
   }
 
+  /**
+   * What computed effects leave out on a machine, as a sentence; empty if nothing. Room in finite
+   * buffers comes back by credits, and banks are opened and closed, between the costs of a path:
+   * numbers on which that depends move it by something else.
+   */
+  public static Optional<String> leftOut(Machine machine) {
+    List<String> what = new ArrayList<>();
+    if (machine.fabric().isBuffered()) {
+      what.add("waiting for room in finite buffers");
+    }
+    if (machine.hbm().isBanked()) {
+      what.add("what banks of HBM do");
+    }
+    return what.isEmpty()
+        ? Optional.empty()
+        : Optional.of(
+            "%s does not change in computed effects, whatever it depends on; --verify-sensitivities simulates them"
+                .formatted(String.join(", and ", what)));
+  }
+
   /** With both effects simulated. */
   public Sensitivity verified(Breakdown breakdown, Simulation simulation) {
     return new Sensitivity(

@@ -331,9 +331,15 @@ final class TransferRules {
     return banks ? PathCause.MEMORY : between();
   }
 
-  /** Finite buffers hold flits up for credits and turns that the records do not have one by one. */
+  /**
+   * Finite buffers hold flits up for credits and turns that the records do not have one by one;
+   * banks take longer than the latency of their link says.
+   */
   private PathCause between() {
-    return machine.fabric().isBuffered() ? PathCause.FLOW_CONTROL : PathCause.OTHER;
+    if (machine.fabric().isBuffered()) {
+      return PathCause.FLOW_CONTROL;
+    }
+    return machine.hbm().isBanked() ? PathCause.MEMORY : PathCause.OTHER;
   }
 
   /** What passes from the start of a transfer until it offers its first byte. */

@@ -4,6 +4,7 @@ import java.math.BigDecimal;
 import java.math.MathContext;
 import java.math.RoundingMode;
 import java.util.Locale;
+import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.kernbench.config.UsageException;
@@ -23,6 +24,10 @@ public record FitParameter(String path, double low, double high, String unit) {
 
   private static final int DIGITS = 6;
   private static final int DECIMALS = 9;
+
+  /** Times are whole picoseconds. */
+  private static final Map<String, Integer> DECIMALS_OF_TIMES =
+      Map.of("ps", 0, "ns", 3, "us", 6, "µs", 6, "ms", 9);
 
   /**
    * Reads {@code system.links.sip_to_sip.bandwidth=200..300 GB/s}.
@@ -62,8 +67,9 @@ public record FitParameter(String path, double low, double high, String unit) {
         inRatios() ? low * Math.pow(high / low, position) : low + (high - low) * position;
     BigDecimal rounded =
         new BigDecimal(value).round(new MathContext(DIGITS, RoundingMode.HALF_EVEN));
-    return rounded.scale() > DECIMALS
-        ? rounded.setScale(DECIMALS, RoundingMode.HALF_EVEN).doubleValue()
+    int decimals = DECIMALS_OF_TIMES.getOrDefault(unit, DECIMALS);
+    return rounded.scale() > decimals
+        ? rounded.setScale(decimals, RoundingMode.HALF_EVEN).doubleValue()
         : rounded.doubleValue();
   }
 

@@ -89,7 +89,7 @@ public final class Program implements AutoCloseable {
     String line = action.textIfAny("line").orElse("an unknown line");
     try {
       SourceLine.during(() -> line, () -> given.set(perform(action, root)));
-    } catch (ShapeException | IllegalArgumentException e) {
+    } catch (ShapeException | IllegalArgumentException | ArithmeticException e) {
       String message = String.valueOf(e.getMessage());
       throw new ProgramException(message.endsWith(")") ? message : message + " (" + line + ")");
     }

@@ -19,9 +19,9 @@ import org.kernbench.eval.output.Numbers;
  * hash}, params, metrics, why [], kernels [{kernel, launches, ns, share}], resources [{cause,
  * resource, ns, share}], path [{cause, place, line, ns, share}], waits [{who, for, of, operations,
  * ns, longest_ns, longest_op}], engines [{pe, engine, operations, busy_ns, occupied_ns, bytes}],
- * links [{link, kind, bytes, busy_ns, waited_ns}], sensitivities [{path, value, kind, more,
- * less}]}, where {@code more} and {@code less} are {@code {set, change, ns, simulated_ns, agrees,
- * same_path, verdict}}.
+ * links [{link, kind, bytes, busy_ns, waited_ns}], sensitivities_leave_out (on machines with finite
+ * buffers or banks), sensitivities [{path, value, kind, more, less}]}, where {@code more} and
+ * {@code less} are {@code {set, change, ns, simulated_ns, agrees, same_path, verdict}}.
  */
 public final class ExplanationJson {
   /** Version of the JSON. */
@@ -49,6 +49,8 @@ public final class ExplanationJson {
     json.put("waits", waits(e));
     json.put("engines", engines(e));
     json.put("links", links(e));
+    Sensitivity.leftOut(e.breakdown().machine())
+        .ifPresent(what -> json.put("sensitivities_leave_out", what));
     json.put("sensitivities", sensitivities(e));
     return Json.write(json);
   }

@@ -61,6 +61,9 @@ final class ReportData {
     json.put("breakdown_note", result.breakdownNote());
     json.put("why", result.path().map(Why::of).orElse(List.of()));
     json.put("sensitivities", result.path().map(ReportData::sensitivities).orElse(List.of()));
+    json.put(
+        "sensitivities_leave_out",
+        result.path().flatMap(path -> Sensitivity.leftOut(path.machine())).orElse(""));
     json.put("rows", result.rows());
     if (result.machine().isPresent()) {
       json.put("machine", machine(result.machine().get()));

@@ -13,6 +13,7 @@ import org.kernbench.eval.output.Digest;
 import org.kernbench.eval.output.Numbers;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Route;
+import org.kernbench.sim.Rate;
 
 /**
  * {@code traffic}: latency over load. Packets go between the processing elements of a machine by a
@@ -35,7 +36,11 @@ public final class TrafficBench implements Bench {
       Param.size("packet", "128 B", 1, 1 << 20, "bytes of a packet");
   private static final Param<Integer> CYCLES =
       Param.integer(
-          "cycles", 200, 10, 1_000_000, "slots measured: times of a flit on the first link");
+          "cycles",
+          200,
+          10,
+          1_000_000,
+          "slots measured: times of a flit on the first link, or of a packet if that is less");
   private static final Param<String> WARM_UP =
       Param.word(
           "warm_up",
@@ -101,7 +106,7 @@ public final class TrafficBench implements Bench {
     outcome.condition("nodes", nodes.text());
     outcome.condition("warm_up", offer.warmUp());
     outcome.condition("slot_ns", Numbers.ns(offer.slotPs()));
-    outcome.condition("flits_per_packet", offer.flits());
+    outcome.condition("slots_per_packet", Numbers.rounded(offer.slots()));
     Digest digest = new Digest();
     long events = 0;
     for (TrafficPoint each : curve.points()) {
@@ -111,7 +116,7 @@ public final class TrafficBench implements Bench {
     }
     outcome.simulated(events, digest.text());
     TrafficPoint first = curve.points().getFirst();
-    long boundPs = first.late() == 0 ? (long) first.alonePs() : 0;
+    long boundPs = (long) first.alonePs();
     outcome.time((long) Math.ceil(first.meanPs()), boundPs, "latency");
     outcome.metric("lowest_load_ns", Numbers.ns(Math.round(curve.zeroLoadPs())));
     double most = curve.points().stream().mapToDouble(TrafficPoint::accepted).max().orElse(0);
@@ -170,7 +175,7 @@ public final class TrafficBench implements Bench {
    * packets: ways differ, so that of a few would be off by chance.
    */
   private static TrafficRun.Offer enough(TrafficRun.Offer offer, TrafficNodes nodes, double load) {
-    double perSlot = load / offer.flits() * nodes.count();
+    double perSlot = load / offer.slots() * nodes.count();
     int slots = (int) Math.min(MOST_SLOTS, Math.ceil(LOWEST_PACKETS / perSlot));
     return offer.measuring(Math.max(offer.measured(), slots));
   }
@@ -213,13 +218,16 @@ public final class TrafficBench implements Bench {
     long flit = machine.fabric().flitBytes();
     int first = machine.route(machine.peAt(0), machine.peAt(1)).first();
     long packet = context.param(PACKET);
-    long slotPs = machine.specOf(first).rate().durationPs(flit);
+    Rate rate = machine.specOf(first).rate();
+    boolean inFlits = machine.fabric().isBuffered();
+    long slotPs = rate.durationPs(inFlits ? flit : Math.min(flit, packet));
+    double slots = inFlits ? Math.ceilDiv(packet, flit) : (double) rate.durationPs(packet) / slotPs;
     return new TrafficRun.Offer(
         context.param(PATTERN),
         new TrafficPattern.Hot(context.param(HOT_NODE), context.param(HOT_PERCENT)),
         packet,
         slotPs,
-        Math.toIntExact(Math.ceilDiv(packet, flit)),
+        slots,
         warmUp(context.param(WARM_UP), machine, packet, slotPs),
         context.param(CYCLES),
         context.param(SEED));

@@ -9,7 +9,8 @@ import java.util.function.DoubleFunction;
  * Latency over load, and the load at which it runs away.
  *
  * @param points by load, ascending
- * @param zeroLoadPs mean latency at the lowest load
+ * @param zeroLoadPs mean latency at the lowest load; if that is saturated already, what it would be
+ *     if no packet met another
  * @param saturation load at which the mean latency is three times that; 0 if it is nowhere
  */
 record TrafficCurve(List<TrafficPoint> points, double zeroLoadPs, double saturation) {
@@ -20,13 +21,21 @@ record TrafficCurve(List<TrafficPoint> points, double zeroLoadPs, double saturat
   static final double BEHIND = 0.1;
 
   private static final double LOWEST = 0.02;
+
+  /** Nobody looks for saturation below that. */
+  private static final double LEAST = 1e-4;
+
   private static final double STEP = 0.1;
   private static final int HALVINGS = 5;
 
   /** At these loads, ascending. */
   static TrafficCurve at(List<Double> loads, DoubleFunction<TrafficPoint> run) {
     List<TrafficPoint> points = loads.stream().map(run::apply).toList();
-    return new TrafficCurve(points, points.getFirst().meanPs(), 0);
+    return new TrafficCurve(points, zeroLoadPs(points.getFirst()), 0);
+  }
+
+  private static double zeroLoadPs(TrafficPoint lowest) {
+    return lowest.isOverloaded() ? lowest.alonePs() : lowest.meanPs();
   }
 
   /**
@@ -36,15 +45,30 @@ record TrafficCurve(List<TrafficPoint> points, double zeroLoadPs, double saturat
    */
   static TrafficCurve toSaturation(
       DoubleFunction<TrafficPoint> run, DoubleFunction<TrafficPoint> lowest) {
-    List<TrafficPoint> points = new ArrayList<>(List.of(lowest.apply(LOWEST)));
-    double zero = points.getFirst().meanPs();
+    List<TrafficPoint> points = new ArrayList<>();
+    TrafficPoint first = lowest.apply(LOWEST);
+    points.add(first);
     double high = 0;
+    while (first.isOverloaded() && first.load() > LEAST) {
+      high = first.load();
+      first = lowest.apply(high / 2);
+      points.add(first);
+    }
+    double low = first.load();
+    if (high > 0) { // near saturation a packet waits already
+      first = lowest.apply(low * STEP);
+      points.add(first);
+    }
+    double zero = zeroLoadPs(first);
     for (int i = 1; i <= 10 && high == 0; i++) {
       TrafficPoint next = run.apply(Math.round(i * STEP * 10) / 10.0);
       points.add(next);
-      high = next.isSaturated(zero) ? next.load() : 0;
+      if (next.isSaturated(zero)) {
+        high = next.load();
+      } else {
+        low = next.load();
+      }
     }
-    double low = points.size() < 2 || high == 0 ? 0 : Math.max(LOWEST, high - STEP);
     for (int i = 0; i < HALVINGS && high > 0; i++) {
       TrafficPoint between = run.apply((low + high) / 2);
       points.add(between);
@@ -55,6 +79,6 @@ record TrafficCurve(List<TrafficPoint> points, double zeroLoadPs, double saturat
       }
     }
     points.sort(Comparator.comparingDouble(TrafficPoint::load));
-    return new TrafficCurve(List.copyOf(points), zero, (low + high) / 2);
+    return new TrafficCurve(List.copyOf(points), zero, high == 0 ? 0 : (low + high) / 2);
   }
 }

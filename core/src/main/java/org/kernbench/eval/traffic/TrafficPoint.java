@@ -11,8 +11,9 @@ import org.kernbench.eval.output.Numbers;
  * @param load asked for, as a part of what the first link of a node passes
  * @param offered what chance made of it
  * @param accepted delivered in the same time, in the same unit
- * @param latenciesPs from offered to the arrival of the last byte, ascending
- * @param late packets that had not arrived when the run was given up
+ * @param latenciesPs of each packet, from offered to the arrival of the last byte, or to the moment
+ *     when the run was given up; ascending, at least one
+ * @param late packets that had not arrived then
  * @param alonePs mean latency if none had met another
  * @param early part of the time measured before all that is offered could have arrived alone, if
  *     the warm-up is shorter than that takes
@@ -26,15 +27,15 @@ record TrafficPoint(
     double alonePs,
     double early,
     long events) {
-  /** Arithmetic mean, ps; without those that are late. */
+  /** Arithmetic mean, ps; more if packets are late. */
   double meanPs() {
-    return Arrays.stream(latenciesPs).average().orElse(0);
+    return Arrays.stream(latenciesPs).average().orElseThrow();
   }
 
   /** What that part of the packets does not exceed, by nearest rank. */
   long percentilePs(double share) {
     int n = latenciesPs.length;
-    return n == 0 ? 0 : latenciesPs[Math.max(0, (int) Math.ceil(share * n) - 1)];
+    return latenciesPs[Math.max(0, (int) Math.ceil(share * n) - 1)];
   }
 
   /**
@@ -42,12 +43,17 @@ record TrafficPoint(
    * arrive than are offered, so that it grows for as long as the run lasts.
    */
   boolean isSaturated(double zeroLoadPs) {
-    return late > 0 || meanPs() > TrafficCurve.SATURATED * zeroLoadPs || isBehind();
+    return isOverloaded() || meanPs() > TrafficCurve.SATURATED * zeroLoadPs;
+  }
+
+  /** Whether packets are late, or fewer arrive than are offered, whatever one takes alone. */
+  boolean isOverloaded() {
+    return late > 0 || isBehind();
   }
 
   /** Whether fewer arrive than are offered, by a tenth and by more than chance makes of it. */
   private boolean isBehind() {
-    double packets = latenciesPs.length + late;
+    double packets = latenciesPs.length;
     double missing = packets * (1 - accepted / offered - early);
     return missing > Math.max(TrafficCurve.BEHIND * packets, 3 * Math.sqrt(packets));
   }
@@ -62,7 +68,7 @@ record TrafficPoint(
     row.put("p95_ns", Numbers.ns(percentilePs(0.95)));
     row.put("p99_ns", Numbers.ns(percentilePs(0.99)));
     row.put("max_ns", Numbers.ns(percentilePs(1)));
-    row.put("packets", latenciesPs.length + late);
+    row.put("packets", latenciesPs.length);
     row.put("late", late);
     row.put("saturated", isSaturated(zeroLoadPs) ? "yes" : "no");
     return row;

@@ -2,6 +2,7 @@ package org.kernbench.eval.traffic;
 
 import java.util.Arrays;
 import java.util.SplittableRandom;
+import org.kernbench.config.UsageException;
 import org.kernbench.device.fabric.FabricRoute;
 import org.kernbench.device.fabric.Fabrics;
 import org.kernbench.device.fabric.Interconnect;
@@ -22,23 +23,28 @@ final class TrafficRun implements EventHandler, Interconnect.Sink {
    * What is offered.
    *
    * @param packetBytes of every packet
-   * @param slotPs length of a slot: what a flit takes on the first link of a node
-   * @param flits slots that a packet takes there
+   * @param slotPs length of a slot: what a flit takes on the first link of a node, or the packet if
+   *     that is shorter
+   * @param slots that a packet takes there: whole flits where buffers are finite, else as long as
+   *     its bytes take; at least 1
    */
   record Offer(
       TrafficPattern pattern,
       TrafficPattern.Hot hot,
       long packetBytes,
       long slotPs,
-      int flits,
+      double slots,
       int warmUp,
       int measured,
       long seed) {
     /** This offer for another number of slots measured. */
-    Offer measuring(int slots) {
-      return new Offer(pattern, hot, packetBytes, slotPs, flits, warmUp, slots, seed);
+    Offer measuring(int number) {
+      return new Offer(pattern, hot, packetBytes, slotPs, slots, warmUp, number, seed);
     }
   }
+
+  /** Stands for the time at which a packet was offered, when it is no longer needed. */
+  private static final long ARRIVED = -1;
 
   /** After so many times the slots, and the longest way, a run is given up. */
   private static final int PATIENCE = 4;
@@ -76,7 +82,7 @@ final class TrafficRun implements EventHandler, Interconnect.Sink {
     this.nodes = nodes;
     this.offer = offer;
     this.load = load;
-    this.chance = (long) Math.ceil(load / offer.flits * 0x1p53);
+    this.chance = (long) Math.ceil(load / offer.slots * 0x1p53);
     this.routes = routes;
     this.handler = sim.register(this);
     this.links = Fabrics.of(sim, machine, null);
@@ -92,14 +98,22 @@ final class TrafficRun implements EventHandler, Interconnect.Sink {
       // until all that is measured has arrived
     }
     int measured = endMeasured - firstMeasured;
+    if (measured == 0) {
+      throw new UsageException(
+          """
+          load=%s: chance offers no packet in the %s slots that are measured; expected a higher \
+          load, or more cycles\
+          """
+              .formatted(load, offer.measured));
+    }
     double slots = (double) offer.measured * nodes.count();
     return new TrafficPoint(
         load,
-        measured * (double) offer.flits / slots,
-        acceptedPackets * (double) offer.flits / slots,
-        sorted(),
+        measured * offer.slots / slots,
+        acceptedPackets * offer.slots / slots,
+        latencies(),
         measured - arrived,
-        measured == 0 ? 0 : aloneSumPs / measured,
+        aloneSumPs / measured,
         Math.max(0, longestAlonePs - offer.slotPs * offer.warmUp)
             / (double) (offer.slotPs * offer.measured),
         sim.eventCount());
@@ -111,10 +125,17 @@ final class TrafficRun implements EventHandler, Interconnect.Sink {
             > PATIENCE * (offer.slotPs * (offer.warmUp + offer.measured) + longestAlonePs);
   }
 
-  private long[] sorted() {
-    long[] sorted = Arrays.copyOf(latenciesPs, arrived);
-    Arrays.sort(sorted);
-    return sorted;
+  /** Of all that are measured; those that are late have waited so long, and do so still. */
+  private long[] latencies() {
+    long[] all = Arrays.copyOf(latenciesPs, endMeasured - firstMeasured);
+    int next = arrived;
+    for (int packet = firstMeasured; packet < endMeasured; packet++) {
+      if (offeredPs[packet] != ARRIVED) {
+        all[next++] = sim.nowPs() - offeredPs[packet];
+      }
+    }
+    Arrays.sort(all);
+    return all;
   }
 
   /** A slot. */
@@ -178,6 +199,7 @@ final class TrafficRun implements EventHandler, Interconnect.Sink {
         latenciesPs = Arrays.copyOf(latenciesPs, arrived * 2);
       }
       latenciesPs[arrived++] = timePs - offeredPs[packet];
+      offeredPs[packet] = ARRIVED;
     }
   }
 }

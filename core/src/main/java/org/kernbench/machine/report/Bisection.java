@@ -46,7 +46,7 @@ record Bisection(String name, boolean ofSip, int links, double bytesPerSecond) {
 
   /** The packages in the first half of a dimension from the others; a switch is with the others. */
   private static Bisection acrossDimension(Machine machine, int d) {
-    int half = (machine.dimensions().get(d).size() + 1) / 2;
+    int half = machine.dimensions().get(d).size() / 2;
     int links = 0;
     double rate = 0;
     for (int id = 0; id < machine.linkCount(); id++) {

@@ -19,6 +19,8 @@ import org.kernbench.machine.QueueReach;
 import org.kernbench.machine.Route;
 import org.kernbench.machine.Side;
 import org.kernbench.machine.spec.Dimension;
+import org.kernbench.machine.spec.DimensionKind;
+import org.kernbench.machine.spec.DramSpec;
 import org.kernbench.machine.spec.GemmSpec;
 import org.kernbench.machine.spec.HbmSpec;
 import org.kernbench.machine.spec.IpcqSpec;
@@ -130,7 +132,9 @@ public final class MachineReport {
     int stride = 1;
     for (int d = 0; d < machine.dimensions().size(); d++) {
       Dimension each = machine.dimensions().get(d);
-      boolean sides = each.fromSwitch().latencyPs() != each.link().latencyPs();
+      boolean sides =
+          each.kind() == DimensionKind.SWITCH
+              && each.fromSwitch().latencyPs() != each.link().latencyPs();
       row(
           "  dimension " + d,
           "%s of %s   %s, %s%s%s%s%s%s%s"
@@ -268,15 +272,16 @@ public final class MachineReport {
     Route data = machine.route(machine.hbmNode(first), machine.peNode(first));
     long toMemory = request.requestPs();
     long fixed = pe.cpu().dispatchPs() + pe.dma().setupPs();
+    long row = closedRowPs();
     row(
         "read own HBM",
         "%s   dispatch %s + DMA setup %s + request %s + %s"
             .formatted(
-                time(fixed + toMemory + data.latencyPs()),
+                time(fixed + toMemory + data.latencyPs() + row),
                 ns(pe.cpu().dispatchPs()),
                 ns(pe.dma().setupPs()),
                 ns(toMemory),
-                breakdown(data)));
+                breakdown(data) + (row == 0 ? "" : " + closed row " + ns(row))));
     for (Neighbours pair : Neighbours.of(machine)) {
       distance("PE to " + pair.what().replace("the ", ""), pair.from(), pair.to());
     }
@@ -284,6 +289,14 @@ public final class MachineReport {
     if (machine.sips() > 1) {
       farthest("farthest PE", machine.peCount());
     }
+  }
+
+  /** What a read of a row that is not open takes beyond the least of a bank. */
+  private long closedRowPs() {
+    DramSpec dram = machine.hbm().dram();
+    return machine.hbm().isBanked()
+        ? dram.tRcdRd() + dram.tCl() + dram.tBl() - machine.hbm().latencyPs()
+        : 0;
   }
 
   private void farthest(String label, int count) {
@@ -392,8 +405,9 @@ public final class MachineReport {
   /**
    * Where an all-reduce round a ring, both ways at once, spends as long on latency as on bytes: P
    * hops of latency, P - 1 if P is odd, and {@code S (P - 1) / P} over the rate of the links of a
-   * package to its two neighbours together (docs/spec/collectives.md O3). Through a switch, and of
-   * two packages, both ways have one link.
+   * package to its two neighbours together, or of the one link by which they leave the PE if that
+   * has less (docs/spec/collectives.md O3). Through a switch, and of two packages, both ways have
+   * one link.
    */
   private void halfPerformance() {
     List<Neighbours> pairs = Neighbours.of(machine);
@@ -403,6 +417,8 @@ public final class MachineReport {
     double rate = route.narrowest().bytesPerSecond() * 1e-12;
     int p = machine.sips();
     int links = p == 2 || machine.sipTopology() == SipTopology.SWITCH ? 1 : 2;
+    double ofPe = machine.spec(LinkKind.PE_TO_ROUTER).rate().bytesPerSecond() * 1e-12;
+    double bothWays = Math.min(rate * links, ofPe);
     double waits = (p - p % 2) * hop;
     row(
         "half performance",
@@ -410,7 +426,7 @@ public final class MachineReport {
         %s per PE: a ring all-reduce over %s sips, both ways round, then waits as long \
         as it sends\
         """
-            .formatted(size(waits * links * rate / 2 * p / (p - 1)), p));
+            .formatted(size(waits * bothWays / 2 * p / (p - 1)), p));
   }
 
   private void notes() {
@@ -447,6 +463,13 @@ public final class MachineReport {
     }
     List<String> terms = new ArrayList<>();
     counts.forEach((term, count) -> terms.add((count == 1 ? "" : count + " x ") + term));
+    long ofLinks = 0;
+    for (int link : route.links()) {
+      ofLinks += machine.specOf(link).latencyPs();
+    }
+    if (route.latencyPs() > ofLinks) {
+      terms.add("message of a NIC " + ns(route.latencyPs() - ofLinks));
+    }
     return String.join(" + ", terms);
   }
 

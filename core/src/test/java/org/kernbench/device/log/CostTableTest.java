@@ -164,4 +164,18 @@ final class CostTableTest {
       default -> Integer.parseInt(cell);
     };
   }
+
+  /** Rows that do not fill a vector are added like those that do, not by a scan. */
+  @Test
+  void cumsum_ofRowsThatDoNotFillAVector_takesNoLongerThanOfThoseThatDo() {
+    CostModel costs = new CostModel(Machines.load("tiny", List.of()).pe());
+    long full = costs.durationPs(new ComputeOp.CumulativeSum(DType.F16, 1, 64, 128));
+    for (int inner : new int[] {127, 100, 65}) {
+      assertThat(costs.durationPs(new ComputeOp.CumulativeSum(DType.F16, 1, 64, inner)))
+          .as("%s beside", inner)
+          .isLessThanOrEqualTo(full);
+    }
+    long within = costs.durationPs(new ComputeOp.CumulativeSum(DType.F16, 1, 64, 1));
+    assertThat(within).as("one vector in seven steps").isLessThan(full / 2);
+  }
 }

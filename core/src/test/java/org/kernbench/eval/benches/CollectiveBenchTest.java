@@ -111,14 +111,6 @@ final class CollectiveBenchTest {
     assertThat(result.params()).containsEntry("ranks", 4).containsEntry("rank_level", "pe");
   }
 
-  @Test
-  void sizeOfNothing_isRunOnce() {
-    RunResult result =
-        run(Mode.TIME, "rank_level=cube", "min_size=0 B", "max_size=100 B", "algorithm=ring");
-    assertThat(result.rows()).hasSize(1);
-    assertThat(result.rows().getFirst()).containsEntry("n_elem", 1L);
-  }
-
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',
@@ -138,6 +130,7 @@ final class CollectiveBenchTest {
         "algorithm=direct; rank_level=cube | expected one that can do all_reduce",
         "min_size=2 KiB; max_size=1 KiB; rank_level=cube | --param min_size: larger than max_size",
         "algorithm=mesh; rank_level=pe | algorithm mesh is for",
+        "min_size=0 B; rank_level=pe | --param min_size: 0 B; expected 1 B or more",
       })
   void run_ofWhatCannotBe_isRefused(String params, String message) {
     assertThatThrownBy(() -> run(Mode.TIME, params.split("; ")))

@@ -56,6 +56,16 @@ final class SensitivityTest {
 
   // ---- against closed forms ----
 
+  /** Costs of a path do not say when a buffer has room or a bank is open. */
+  @Test
+  void leftOut_ofMachinesWithFiniteBuffersOrBanks_isSaid() {
+    assertThat(Sensitivity.leftOut(Machines.load("ring", List.of()))).isEmpty();
+    assertThat(Sensitivity.leftOut(Machines.load("ring", List.of("fabric.buffer=4 KiB"))))
+        .hasValueSatisfying(what -> assertThat(what).startsWith("waiting for room in finite"));
+    assertThat(Sensitivity.leftOut(Machines.load("tiny", List.of("cube.hbm.fidelity=banked"))))
+        .hasValueSatisfying(what -> assertThat(what).startsWith("what banks of HBM do"));
+  }
+
   @Test
   void messageBetweenPackages_latencies_countWithTheirCrossings() {
     // sip0.cube0.pe0 -> sip1.cube0.pe0 of the ring preset, one PE per package: PE to router, router

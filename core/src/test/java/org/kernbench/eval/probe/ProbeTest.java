@@ -55,6 +55,21 @@ class ProbeTest {
     assertThat(probe.isOk()).isTrue();
   }
 
+  /** What has no closed form is not said to be it. */
+  @ParameterizedTest
+  @CsvSource({
+    "ring, fabric.buffer=4 KiB, closed forms have no finite buffers",
+    "tiny, cube.hbm.fidelity=banked, closed forms have no banks"
+  })
+  void text_ofWhatHasNoClosedForm_saysSo(String machine, String override, String why) {
+    String text = Probe.of(Machines.load(machine, List.of(override))).text();
+    assertThat(text)
+        .containsPattern("\n  - +alone it is the closed form +" + why + ": .*closed form")
+        .doesNotContainPattern("\n  ok +alone it is the closed form");
+    assertThat(Probe.of(Machines.load(machine, List.of())).text())
+        .containsPattern("\n  ok +alone it is the closed form");
+  }
+
   /**
    * A row for each dimension, by hand: a package that is k links away along a ring of latency L is
    * k L there and k L back from its neighbour's memory, and one message at the slower links' rate.

@@ -4,7 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
+import java.io.IOException;
 import java.math.BigDecimal;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -13,6 +16,7 @@ import java.util.SplittableRandom;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.kernbench.config.UsageException;
@@ -133,6 +137,79 @@ final class TrafficBenchTest {
     Map<String, Object> row = result.rows().getFirst();
     assertThat(of(row, "accepted")).isEqualTo(1 / 16.0, within(0.002));
     assertThat(row.get("saturated")).isEqualTo("yes");
+  }
+
+  /**
+   * Two packages share a NIC that takes 20 + 128 / 50 = 22.56 ns for a packet: each can send one in
+   * 45.12 ns, 0.0111 of what its first link passes. So 0.02 is beyond that already; a tenth above
+   * it is told as saturated.
+   */
+  @Test
+  void curve_ofAMachineThatIsSaturatedAtOnce_beginsBelow(@TempDir Path folder) throws IOException {
+    Path file = folder.resolve("nodes.yaml");
+    Files.writeString(
+        file,
+        """
+        description: three nodes of four packages; two share a NIC
+        extends: ring
+        system:
+          network:
+            - {kind: switch, size: 4, bandwidth: 200 GB/s, latency: 100 ns}
+            - {kind: switch, size: 3, bandwidth: 50 GB/s, latency: 500 ns}
+          nodes:
+            packages: 4
+            nics: 2
+            bandwidth: 50 GB/s
+            latency: 300 ns
+            message_overhead: 20 ns
+            link: {bandwidth: 64 GB/s, latency: 300 ns}
+        """);
+    RunResult result =
+        run(file.toString(), List.of(), "load=auto", "pattern=tornado", "cycles=20000");
+    double capacity = 0.5 / 45.12;
+    assertThat(of(result.metrics(), "saturation_load"))
+        .isEqualTo(capacity, within(0.15 * capacity));
+    assertThat(of(result.metrics(), "lowest_load_ns")).isEqualTo(2_373, within(60.0));
+    assertThat(result.rows().getLast().get("saturated")).isEqualTo("yes");
+  }
+
+  /** Packets that never came count with the time that they have waited. */
+  @Test
+  void packetsThatAreLate_countWithTheirWaiting() {
+    RunResult result =
+        run("ring", List.of("system.sips.count=8"), "load=1", "pattern=tornado", "cycles=300");
+    Map<String, Object> row = result.rows().getFirst();
+    assertThat(((Number) row.get("late")).longValue()).isPositive();
+    double window = (300 + 100) * 0.5;
+    assertThat(of(row, "max_ns")).isGreaterThan(2 * window);
+    assertThat(of(row, "mean_ns")).isGreaterThan(of(result.metrics(), "bound_ns"));
+  }
+
+  @Test
+  void loadAtWhichChanceOffersNothing_isRefused() {
+    assertThatThrownBy(
+            () -> run("ring", List.of("system.sips.count=8"), "load=0.0001", "cycles=10"))
+        .isInstanceOf(UsageException.class)
+        .hasMessageStartingWith("load=1.0E-4: chance offers no packet in the 10 slots");
+  }
+
+  /** A load is a part of the bytes that the first link passes, whatever a packet has. */
+  @ParameterizedTest
+  @CsvSource({"1 B, 1", "64 B, 64", "130 B, 130", "1 KiB, 1024"})
+  void load_ofAnyPacket_isAPartOfTheBytesThatTheLinkPasses(String packet, int bytes) {
+    RunResult result =
+        run(
+            "ring",
+            List.of("system.sips.count=8"),
+            "load=0.5",
+            "pattern=neighbour",
+            "packet=" + packet,
+            "cycles=20000");
+    Map<String, Object> row = result.rows().getFirst();
+    double slot = ((BigDecimal) result.params().get("slot_ns")).doubleValue();
+    double offered = ((Number) row.get("packets")).doubleValue() * bytes / (20_000 * slot) / 8;
+    assertThat(offered).as("GB/s of each node").isEqualTo(0.5 * 256, within(0.05 * 256));
+    assertThat(of(row, "offered")).isEqualTo(0.5, within(0.03));
   }
 
   /** Half of what is offered cannot arrive, though all that arrives does so soon enough. */

@@ -2,8 +2,12 @@ package org.kernbench.machine.report;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.kernbench.machine.Machine;
@@ -53,5 +57,27 @@ final class BisectionTest {
       assertThat(cut.bytesPerSecond())
           .isEqualTo(cut.links() * (double) machine.spec(kind).rate().bytesPerSecond());
     }
+  }
+
+  /** Of ports of a switch half pass at once, the smaller half of an odd number. */
+  @ParameterizedTest
+  @CsvSource({"2, 1", "3, 1", "4, 2", "5, 2", "7, 3"})
+  void of_switchOfANetwork_isTheSmallerHalfOfItsPorts(int size, int links, @TempDir Path folder)
+      throws IOException {
+    Path file = folder.resolve("m.yaml");
+    Files.writeString(
+        file,
+        """
+        description: a switch
+        extends: ring
+        system:
+          network:
+            - {kind: switch, size: %s, bandwidth: 30 GB/s, latency: 100 ns}
+        """
+            .formatted(size));
+    Bisection cut = Bisection.of(Machines.load(file.toString(), List.of())).getLast();
+    assertThat(cut.name()).isEqualTo("sips, across dimension 0");
+    assertThat(cut.links()).isEqualTo(links);
+    assertThat(cut.bytesPerSecond()).isEqualTo(links * 30e9);
   }
 }
