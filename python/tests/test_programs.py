@@ -437,7 +437,7 @@ class ProgramsTest(unittest.TestCase):
             torch.synchronize()
             full = torch.op_log_hash
         with kb.open("tiny", mode="time") as torch:
-            with self.assertRaises(kb.KernbenchError):
+            with self.assertRaisesRegex(kb.KernbenchError, "mode time computes no values"):
                 programs.vector_add(torch)
             self.assertEqual(torch.op_log_hash, full)
 

@@ -725,12 +725,16 @@ public final class Tensor implements DeviceTensor, Dependent, AutoCloseable {
   }
 
   private SimulationException unwritten(int[] index, ShardSpec spec) {
+    String why =
+        host.hasValues()
+            ? """
+            is read before anything was written to it; make the tensor with zeros or full, or \
+            let a kernel store all of it\
+            """
+            : "is read, and mode time computes no values; use mode full or values";
     return new SimulationException(
-        """
-        tensor %s: element %s at %s is read before anything was written to it; make the \
-        tensor with zeros or full, or let a kernel store all of it\
-        """
-            .formatted(name, Arrays.toString(index), spec.place()));
+        "tensor %s: element %s at %s %s"
+            .formatted(name, Arrays.toString(index), spec.place(), why));
   }
 
   /** The host-read barrier. */
