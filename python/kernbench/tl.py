@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import math
+import numbers
 import threading
 from types import CodeType
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
@@ -29,25 +30,29 @@ Pe = Tuple[int, int, int]
 _current = threading.local()
 
 
-def _exact(value: Number) -> float:
-    number = float(value)
-    if isinstance(value, int) and (not math.isfinite(number) or int(number) != value):
+def _exact(value: Number, dtype: str) -> float:
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf if value > 0 else -math.inf
+    if dtype == "i64" and isinstance(value, int) and (not math.isfinite(number) or int(number) != value):
         raise UsageError(
             f"{_line()}: {value} is a number that f64 does not have, and scalars go as f64; give it as a tensor of i64"
         )
     return number
 
 
-def _number(value: Number) -> Any:
-    number = _exact(value)
+def _number(value: Number, dtype: str = "") -> Any:
+    """For JSON; exact, if it is for a value of i64."""
+    number = _exact(value, dtype)
     if math.isfinite(number):
         return number
     return "nan" if math.isnan(number) else "inf" if number > 0 else "-inf"
 
 
-def _word(value: Number) -> str:
+def _word(value: Number, dtype: str) -> str:
     """The same as JSON."""
-    number = _exact(value)
+    number = _exact(value, dtype)
     return repr(number) if math.isfinite(number) else f'"{_number(number)}"'
 
 
@@ -218,7 +223,7 @@ class Value:
         if isinstance(other, Value):
             shape = self.shape if self.shape == other.shape else _broadcast(self.shape, other.shape)
             return self._recorder.made(call, shape, to, f'"a":{self._number},"b":{other._number}')
-        return self._recorder.made(call, self.shape, to, f'"a":{self._number},"x":{_word(other)}')
+        return self._recorder.made(call, self.shape, to, f'"a":{self._number},"x":{_word(other, self.dtype)}')
 
     def _axis(self, axis: int) -> int:
         return axis + len(self.shape) if axis < 0 else axis
@@ -264,9 +269,13 @@ class Value:
     __le__ = le
     __gt__ = gt
     __ge__ = ge
-    __eq__ = eq  # type: ignore[assignment]
-    __ne__ = ne  # type: ignore[assignment]
     __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> "Value":  # type: ignore[override]
+        return self.eq(other) if isinstance(other, (Value, numbers.Real)) else NotImplemented  # type: ignore[arg-type]
+
+    def __ne__(self, other: object) -> "Value":  # type: ignore[override]
+        return self.ne(other) if isinstance(other, (Value, numbers.Real)) else NotImplemented  # type: ignore[arg-type]
 
     def __neg__(self) -> "Value": return self._unary("neg")
     def __abs__(self) -> "Value": return self._unary("abs")
@@ -308,7 +317,7 @@ class Value:
     def clamp(self, low: Number, high: Number) -> "Value":
         """Into ``[low, high]``."""
         return self._recorder.make(
-            "clamp", self.shape, self.dtype, a=self._number, low=_number(low), high=_number(high)
+            "clamp", self.shape, self.dtype, a=self._number, low=_number(low, self.dtype), high=_number(high, self.dtype)
         )
 
     def shl(self, count: int) -> "Value":
@@ -534,7 +543,7 @@ def zeros(shape: Sequence[int], dtype: str) -> Value:
 
 def full(shape: Sequence[int], fill: Number, dtype: str) -> Value:
     """One number everywhere."""
-    return _recorder().make("full", shape, dtype, shape=list(shape), dtype=dtype, x=_number(fill))
+    return _recorder().make("full", shape, dtype, shape=list(shape), dtype=dtype, x=_number(fill, dtype))
 
 
 def arange(start: Number, end: Number, step: Optional[Number] = None, dtype: Optional[str] = None) -> Value:
@@ -562,10 +571,10 @@ def where(condition: Value, a: "Union[Value, Number]", b: "Union[Value, Number]"
             shape = _broadcast(condition.shape, _broadcast(a.shape, b.shape))
             return recorder.make("where", shape, a.dtype, **{"if": condition._number}, a=a._number, b=b._number)
         shape = _broadcast(condition.shape, a.shape)
-        return recorder.make("where", shape, a.dtype, **{"if": condition._number}, a=a._number, y=_number(b))
+        return recorder.make("where", shape, a.dtype, **{"if": condition._number}, a=a._number, y=_number(b, a.dtype))
     if isinstance(b, Value):
         shape = _broadcast(condition.shape, b.shape)
-        return recorder.make("where", shape, b.dtype, **{"if": condition._number}, b=b._number, x=_number(a))
+        return recorder.make("where", shape, b.dtype, **{"if": condition._number}, b=b._number, x=_number(a, b.dtype))
     raise UsageError(f"{_line()}: where of two numbers; expected a value on at least one side")
 
 

@@ -87,7 +87,7 @@ class Tensor:
 
     def fill_(self, value: Number) -> "Tensor":
         """Sets every element."""
-        self._torch._act("fill", tensor=self._number, x=tl._number(value))
+        self._torch._act("fill", tensor=self._number, x=tl._number(value, self.dtype))
         return self
 
     def view(self, start: int, shape: Sequence[int], name: Optional[str] = None) -> "Tensor":

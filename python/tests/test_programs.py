@@ -231,6 +231,18 @@ class ProgramsTest(unittest.TestCase):
             y = torch.zeros((3,))
             torch.launch(choose, x, y)
             self.assertEqual(y.numpy().tolist(), [500.0, 0.0, 4.0])
+
+        @tl.kernel
+        def optional(x: Any, y: Any) -> None:
+            v = tl.load(x)
+            assert v != None and not v == None  # noqa: E711
+            tl.store(y, tl.where(v > -(10**30), v, 10**23))
+
+        with kb.open("tiny") as torch:
+            x = torch.tensor([5.0], "f32")
+            y = torch.zeros((1,))
+            torch.launch(optional, x, y)
+            self.assertEqual(y.numpy().tolist(), [5.0])
         for kernel in (branch, among):
             with kb.open("tiny") as torch:
                 torch.launch(kernel, torch.zeros((1,)))

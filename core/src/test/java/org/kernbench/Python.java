@@ -54,7 +54,7 @@ public final class Python {
   public static void assumeHere() {
     String missing = missing();
     if (!missing.isEmpty()) {
-      System.err.println("Python tests: skipped, " + missing);
+      System.out.println("Python tests: skipped, " + missing);
     }
     Assumptions.assumeTrue(missing.isEmpty(), missing);
   }

@@ -8,13 +8,15 @@ import org.kernbench.machine.spec.IpcqSpec;
  *
  * @param roundTripPs message overhead, serialisation, latency, credit, ps
  * @param linkBytesPerSecond narrowest link of the way
- * @param queueBytesPerSecond slots x size per round trip, or less where buffers are finite
+ * @param queueBytesPerSecond slots x size per round trip
+ * @param roomBytesPerSecond with finite buffers, a buffer per round trip of the link where that is
+ *     least; infinite without
  */
-public record QueueReach(long roundTripPs, long linkBytesPerSecond, double queueBytesPerSecond) {
-  /**
-   * Between two PEs. With finite buffers no link of the way passes more than a buffer in a round
-   * trip of its own.
-   */
+public record QueueReach(
+    long roundTripPs,
+    long linkBytesPerSecond,
+    double queueBytesPerSecond,
+    double roomBytesPerSecond) {
   public static QueueReach of(Machine machine, Pe from, Pe to) {
     IpcqSpec ipcq = machine.ipcq();
     Route there = machine.route(from, to);
@@ -23,14 +25,24 @@ public record QueueReach(long roundTripPs, long linkBytesPerSecond, double queue
             + machine.route(to, from).alonePs(ipcq.creditBytes())
             + ipcq.creditOverheadPs();
     double reach = (double) ipcq.slots() * ipcq.slotBytes() * 1e12 / roundTrip;
+    return new QueueReach(
+        roundTrip, there.narrowest().bytesPerSecond(), reach, room(machine, there));
+  }
+
+  private static double room(Machine machine, Route way) {
+    double least = Double.POSITIVE_INFINITY;
     if (machine.fabric().isBuffered()) {
-      for (int link : there.links()) {
-        long wayPs = 2 * machine.specOf(link).latencyPs();
-        double room = (double) machine.fabric().bufferBytes() * 1e12;
-        reach = wayPs == 0 ? reach : Math.min(reach, room / wayPs);
+      for (int link : way.links()) {
+        long bothWaysPs = 2 * machine.specOf(link).latencyPs();
+        least = Math.min(least, machine.fabric().bufferBytes() * 1e12 / bothWaysPs);
       }
     }
-    return new QueueReach(roundTrip, there.narrowest().bytesPerSecond(), reach);
+    return least;
+  }
+
+  /** The least of the three. */
+  public double bytesPerSecond() {
+    return Math.min(Math.min(linkBytesPerSecond, queueBytesPerSecond), roomBytesPerSecond);
   }
 
   /** Bytes that fill the way for a whole round trip. */

@@ -171,7 +171,9 @@ public enum DType {
   public boolean holds(double number) {
     return this == BOOL
         ? number == 0 || number == 1
-        : number == Math.rint(number) && number <= maxFinite() && number >= -maxFinite() - 1;
+        : number == Math.rint(number)
+            && number >= -maxFinite() - 1
+            && (this == I64 ? number < 0x1p63 : number <= maxFinite());
   }
 
   /** The largest finite value; for i64 the nearest double, {@code 2^63}. */

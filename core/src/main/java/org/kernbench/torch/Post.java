@@ -1,7 +1,6 @@
 package org.kernbench.torch;
 
 import java.util.BitSet;
-import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.Launch;
@@ -72,12 +71,12 @@ final class Post implements Wait {
   }
 
   @Override
-  public List<Launch> ended() {
-    return List.of();
+  public Optional<Launch> awaits() {
+    return Optional.empty();
   }
 
   @Override
-  public boolean settle() {
+  public boolean endIfDone() {
     return over;
   }
 

@@ -153,12 +153,14 @@ final class Rendezvous implements Wait {
   }
 
   @Override
-  public List<Launch> ended() {
-    return first == null ? List.of() : first;
+  public Optional<Launch> awaits() {
+    return first == null
+        ? Optional.empty()
+        : first.stream().filter(launch -> !launch.isDone()).findFirst();
   }
 
   @Override
-  public boolean settle() {
+  public boolean endIfDone() {
     if (!over && first != null && first.stream().allMatch(Launch::isDone)) {
       over = true;
       completion.run();

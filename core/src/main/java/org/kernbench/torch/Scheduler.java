@@ -20,9 +20,9 @@ import org.kernbench.device.Launch;
  *
  * <p>In turn: every rank that can run does so, in rank order, until it yields or ends; then, when
  * none can, simulated time runs until the first wait is over that depends on the device alone: each
- * rank has a host of its own, which goes on at the moment at which its own wait ends (ADR 0329). So
- * the order of all host actions is a function of the program. When neither step moves anything,
- * nothing ever will: that is a deadlock.
+ * rank has a host of its own, which goes on at the moment at which its own wait ends (ADR 0329),
+ * unless too many launches are under way. So the order of all host actions is a function of the
+ * program. When neither step moves anything, nothing ever will: that is a deadlock.
  */
 final class Scheduler {
   /**
@@ -147,7 +147,10 @@ final class Scheduler {
   private boolean drain() {
     checkStuck();
     boolean[] moved = new boolean[1];
-    attributed(() -> moved[0] = settled() || driven());
+    attributed(() -> {
+      Set<Wait> waits = waits();
+      moved[0] = ended(waits) || driven(waits);
+    });
     if (moved[0]) {
       for (Rank r : ranks) {
         if (!r.isEnded() && r.waitingFor() instanceof Work.Poll poll) {
@@ -158,32 +161,36 @@ final class Scheduler {
     return moved[0] || !failures.isEmpty();
   }
 
-  /** Ends waits for which enough has happened. */
-  private boolean settled() {
-    boolean any = false;
+  /** What ranks wait for, each once. */
+  private Set<Wait> waits() {
+    Set<Wait> waits = new LinkedHashSet<>();
     for (Rank r : ranks) {
       Wait wait = r.isEnded() ? null : r.waitingFor();
-      any |= wait != null && wait.settle();
+      if (wait != null) {
+        waits.add(wait);
+      }
+    }
+    return waits;
+  }
+
+  /** Ends waits for which enough has happened; whether there was one. */
+  private boolean ended(Set<Wait> waits) {
+    boolean any = false;
+    for (Wait wait : waits) {
+      any |= wait.endIfDone();
     }
     return any;
   }
 
   /** Lets time run until a wait is over, if the device can end one. */
-  private boolean driven() {
-    Set<Launch> launches = new LinkedHashSet<>();
+  private boolean driven(Set<Wait> waits) {
     do {
-      launches.clear();
-      for (Rank r : ranks) {
-        Wait wait = r.isEnded() ? null : r.waitingFor();
-        if (wait != null) {
-          wait.ended().stream().filter(launch -> !launch.isDone()).forEach(launches::add);
-        }
-      }
+      List<Launch> launches = waits.stream().flatMap(wait -> wait.awaits().stream()).toList();
       if (launches.isEmpty()) {
         return false;
       }
-      session.driveToFirst(List.copyOf(launches));
-    } while (!settled());
+      session.driveToFirst(launches);
+    } while (!ended(waits));
     return true;
   }
 

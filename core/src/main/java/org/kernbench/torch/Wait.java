@@ -1,7 +1,6 @@
 package org.kernbench.torch;
 
 import java.util.BitSet;
-import java.util.List;
 import java.util.Optional;
 import org.kernbench.device.Launch;
 
@@ -10,13 +9,14 @@ interface Wait {
   /** Whether the rank may go on. */
   boolean isOver();
 
-  /** The launches that end it when all are done; empty if it takes other ranks, or nothing. */
-  List<Launch> ended();
-
   /**
-   * Time has run, or all ranks have as far as they can: ends it if it can be. Whether it is over.
+   * A launch that is not done and must be before it is over; empty if that takes other ranks, or
+   * nothing.
    */
-  boolean settle();
+  Optional<Launch> awaits();
+
+  /** Ends it if nothing is missing any more; returns whether it is over. */
+  boolean endIfDone();
 
   /** The device's part of what is waited for; empty if there is none, or none yet. */
   Optional<Launch> launch();
@@ -35,12 +35,12 @@ interface Wait {
     }
 
     @Override
-    public List<Launch> ended() {
-      return List.of(kernel);
+    public Optional<Launch> awaits() {
+      return Optional.of(kernel).filter(launch -> !launch.isDone());
     }
 
     @Override
-    public boolean settle() {
+    public boolean endIfDone() {
       return isOver();
     }
 

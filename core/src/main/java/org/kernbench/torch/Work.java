@@ -129,12 +129,12 @@ public final class Work {
     }
 
     @Override
-    public List<Launch> ended() {
-      return work.wait.isOver() ? work.launch().stream().toList() : List.of();
+    public Optional<Launch> awaits() {
+      return work.wait.isOver() ? work.launch().filter(l -> !l.isDone()) : Optional.empty();
     }
 
     @Override
-    public boolean settle() {
+    public boolean endIfDone() {
       over |= work.isDone();
       return over;
     }

@@ -113,7 +113,7 @@ final class CheckedCollectivesTest {
   @Tag("slow")
   void algorithm_manyPlaces_hasNoFindings(String name) {
     int runs = runs(name, MORE, 97) + runs(name, MORE, 20_011) + runs(name, REDUCING, 20_011);
-    System.err.println(name + ": " + runs + " runs, no findings");
+    System.out.println(name + ": " + runs + " runs, no findings");
     assertThat(runs).isPositive();
   }
 

@@ -7,9 +7,11 @@ import java.math.BigDecimal;
 import java.util.Locale;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
+@Isolated // sets the locale of the process
 class QuantityTest {
   @ParameterizedTest
   @CsvSource({

@@ -235,6 +235,15 @@ final class KernelBenchTest {
         run("sip-2026", "attention-prefill", Mode.TIME, "sequence=1000", "padding=999");
     double bytes = 1003 * 64 * 2.0;
     assertThat(bound(attention)).isEqualTo(bytes / 217.6, within(1.0));
+    RunResult nothing =
+        run("sip-2026", "attention-prefill", Mode.TIME, "sequence=64", "padding=16000");
+    assertThat(bound(nothing))
+        .as("of the result alone")
+        .isEqualTo(64 * 64 * 2 / 217.6, within(1.0));
+    RunResult uneven =
+        run("sip-2026", "softmax", Mode.TIME, "rows=9", "columns=9000", "mask=causal");
+    double most = Math.max(1 + 2 + 2 * 9000, 9 + 9000); // of the first PE and of the last
+    assertThat(bound(uneven)).isEqualTo(most * 2 / 217.6, within(1.0));
   }
 
   private static double bound(RunResult result) {

@@ -22,23 +22,23 @@ final class RendezvousTest {
    * A session that nothing moves says so; if it claimed to have moved it would be asked for ever.
    */
   @Test
-  void settle_notAllArrived_doesNotMove() {
+  void endIfDone_notAllArrived_doesNotMove() {
     Rendezvous.Fingerprint call = new Rendezvous.Fingerprint("barrier", "group world", 0, "");
     Rendezvous meeting = new Rendezvous(call, new int[] {0, 1}, 0, "Train.java:1");
     assertThat(meeting.arrive(0, call, null, () -> "Train.java:1")).isFalse();
-    assertThat(meeting.settle()).isFalse();
+    assertThat(meeting.endIfDone()).isFalse();
     assertThat(meeting.isOver()).isFalse();
   }
 
   @Test
-  void settle_allDone_runsWhatIsLastOnce() {
+  void endIfDone_allDone_runsWhatIsLastOnce() {
     Rendezvous.Fingerprint call = new Rendezvous.Fingerprint("barrier", "group world", 0, "");
     Rendezvous meeting = new Rendezvous(call, new int[] {0}, 0, "Train.java:1");
     AtomicInteger runs = new AtomicInteger();
     meeting.endAfter(List.of(), runs::incrementAndGet);
     assertThat(meeting.isOver()).isFalse();
-    assertThat(meeting.settle()).isTrue();
-    assertThat(meeting.settle()).isTrue();
+    assertThat(meeting.endIfDone()).isTrue();
+    assertThat(meeting.endIfDone()).isTrue();
     assertThat(meeting.isOver()).isTrue();
     assertThat(runs).hasValue(1);
   }

@@ -189,7 +189,7 @@ public final class ExplanationText {
               Locale.ROOT,
               leftOut.isEmpty()
                   ? "  The other %d numbers of the machine do not change it.%n"
-                  : "  Of the other %d numbers no effect can be computed.%n",
+                  : "  The other %d numbers of the machine have no computed effect.%n",
               all.size() - shown.size() - counts.size()));
     }
     leftOut.ifPresent(what -> out.append("  Note: ").append(what).append(".\n"));

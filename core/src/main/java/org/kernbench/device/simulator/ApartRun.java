@@ -158,6 +158,7 @@ final class ApartRun {
     }
     together.sim.passOver(timePs, apart.eventCount());
     sim = null;
+    running = null;
     worlds = List.of();
     executor.follow(null);
   }

@@ -243,7 +243,7 @@ final class AttentionPrefillBench implements Bench {
   private record Least(double pairs, double rows) {
     /** Of so many positions, of which the first are padding, and hidden as keys. */
     static Least of(int positions, int padding) {
-      double seen = positions - padding;
+      double seen = Math.max(0, positions - padding);
       return new Least(seen * (seen + 1) / 2, 3 * seen + positions);
     }
   }

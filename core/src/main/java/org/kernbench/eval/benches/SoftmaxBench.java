@@ -131,17 +131,22 @@ final class SoftmaxBench implements Bench {
         int to = ShardedGemm.start(rows, r + 1, pes.size());
         bed.check(ys[r], want.rows(columns, from, to), d.unitRoundoff() + rounding);
       }
-      double written = (double) Math.ceilDiv(rows, pes.size()) * columns;
-      double read = mask == Mask.NONE ? written : seen(rows, columns, mask) / pes.size();
+      double most = 0; // of a PE, whose memory gives and takes
+      for (int r = 0; r < pes.size(); r++) {
+        int from = ShardedGemm.start(rows, r, pes.size());
+        int to = ShardedGemm.start(rows, r + 1, pes.size());
+        double written = (double) (to - from) * columns;
+        most = Math.max(most, seen(from, to, columns, mask) + written);
+      }
       return bed.outcome(
-          launch, new KernelBed.Work(0, (read + written) * d.sizeBytes()), OperationClass.SOFTMAX);
+          launch, new KernelBed.Work(0, most * d.sizeBytes()), OperationClass.SOFTMAX);
     }
   }
 
-  /** Elements that a mask leaves, which alone must be read. */
-  private static double seen(int rows, int columns, Mask mask) {
+  /** Elements of some rows that a mask leaves, which alone must be read. */
+  private static double seen(int from, int to, int columns, Mask mask) {
     double seen = 0;
-    for (int i = 0; i < rows; i++) {
+    for (int i = from; i < to; i++) {
       seen +=
           switch (mask) {
             case NONE -> columns;

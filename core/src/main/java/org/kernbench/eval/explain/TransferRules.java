@@ -70,7 +70,12 @@ final class TransferRules {
     List<Piece> pieces = new ArrayList<>();
     pieces.add(latency(ways.link(service), op));
     pieces.addAll(Arrays.asList(then));
-    graph.join(m, at(Moment.TAIL_IN, service), between(), op, pieces.toArray(Piece[]::new));
+    graph.join(
+        m,
+        at(Moment.TAIL_IN, service),
+        after(ways.link(service)),
+        op,
+        pieces.toArray(Piece[]::new));
   }
 
   private Piece latency(int link, int op) {
@@ -316,9 +321,9 @@ final class TransferRules {
       Moment left = machine.isStored(ways.link(from)) ? Moment.TAIL_IN : Moment.HEAD_IN;
       List<Piece> pieces = new ArrayList<>(List.of(latency(ways.link(from), op)));
       pieces.addAll(Arrays.asList(nic));
-      graph.join(m, at(left, from), between(), op, pieces.toArray(Piece[]::new));
+      graph.join(m, at(left, from), after(ways.link(from)), op, pieces.toArray(Piece[]::new));
     } else if (from >= 0) {
-      graph.join(m, at(Moment.TAIL_IN, from), between(), op);
+      graph.join(m, at(Moment.TAIL_IN, from), after(ways.link(from)), op);
     } else {
       graph.join(
           m, at(Moment.PART_START, part), inside(ways.link(service)), op, offer(service, op));
@@ -327,19 +332,23 @@ final class TransferRules {
 
   /** What time on a link is called that neither its rate nor its latency explains. */
   private PathCause inside(int link) {
-    boolean banks = machine.hbm().isBanked() && machine.linkKind(link) == LinkKind.HBM_PORT;
-    return banks ? PathCause.MEMORY : between();
+    return isOfBanks(link) ? PathCause.MEMORY : after(link);
   }
 
   /**
-   * Finite buffers hold flits up for credits and turns that the records do not have one by one;
-   * banks take longer than the latency of their link says.
+   * As {@link #inside}, of time behind a link. Finite buffers hold flits up for credits and turns
+   * that the records do not have one by one.
    */
-  private PathCause between() {
+  private PathCause after(int link) {
     if (machine.fabric().isBuffered()) {
       return PathCause.FLOW_CONTROL;
     }
-    return machine.hbm().isBanked() ? PathCause.MEMORY : PathCause.OTHER;
+    return isOfBanks(link) ? PathCause.MEMORY : PathCause.OTHER;
+  }
+
+  /** Banks take longer than the least that the latency of their link says. */
+  private boolean isOfBanks(int link) {
+    return machine.hbm().isBanked() && machine.linkKind(link) == LinkKind.HBM_PORT;
   }
 
   /** What passes from the start of a transfer until it offers its first byte. */
@@ -393,7 +402,8 @@ final class TransferRules {
         !ways.isEntry(service)
             && ways.tailPs(from) + machine.link(ways.link(from)).latencyPs() == graph.timePs(m);
     if (upstream) {
-      graph.join(m, at(Moment.TAIL_IN, from), between(), op, latency(ways.link(from), op));
+      graph.join(
+          m, at(Moment.TAIL_IN, from), after(ways.link(from)), op, latency(ways.link(from), op));
     }
     boolean here = ways.startPsOf(service) + graph.psOf(bytes) == graph.timePs(m);
     if (!upstream || (allTight && here)) {

@@ -2,6 +2,7 @@ package org.kernbench.eval.traffic;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import org.kernbench.config.UsageException;
 import org.kernbench.device.Mode;
 import org.kernbench.device.fabric.FabricRoute;
@@ -36,11 +37,7 @@ public final class TrafficBench implements Bench {
       Param.size("packet", "128 B", 1, 1 << 20, "bytes of a packet");
   private static final Param<Integer> CYCLES =
       Param.integer(
-          "cycles",
-          200,
-          10,
-          1_000_000,
-          "slots measured: times of a flit on the first link, or of a packet if that is less");
+          "cycles", 200, 10, 1_000_000, "slots measured: times of a flit on the first link");
   private static final Param<String> WARM_UP =
       Param.word(
           "warm_up",
@@ -57,7 +54,8 @@ public final class TrafficBench implements Bench {
   private static final int MOST_NODES = 1024;
   private static final int LEAST_WARM_UP = 100;
   private static final int MOST_SLOTS = 1_000_000;
-  private static final double LOWEST_PACKETS = 10_000;
+  private static final double QUIET_PACKETS = 10_000;
+  private static final double TELLING_PACKETS = 2_000;
   private static final long PS_PER_S = 1_000_000_000_000L;
 
   @Override
@@ -87,13 +85,41 @@ public final class TrafficBench implements Bench {
     List<Double> loads = loads(context.param(LOAD));
     TrafficRun.Offer offer = offer(context, machine);
     FabricRoute[] routes = new FabricRoute[nodes.count() * nodes.count()];
+    checkLoads(loads, offer, machine);
     TrafficCurve curve =
         loads.isEmpty()
             ? TrafficCurve.toSaturation(
-                l -> new TrafficRun(machine, nodes, offer, l, routes).run(),
-                l -> new TrafficRun(machine, nodes, enough(offer, nodes, l), l, routes).run())
-            : TrafficCurve.at(loads, l -> new TrafficRun(machine, nodes, offer, l, routes).run());
+                l -> run(machine, nodes, enough(offer, nodes, l, TELLING_PACKETS), l, routes),
+                l -> run(machine, nodes, enough(offer, nodes, l, QUIET_PACKETS), l, routes),
+                offer.slots())
+            : TrafficCurve.at(loads, l -> run(machine, nodes, offer, l, routes));
     return outcome(context, machine, nodes, offer, curve);
+  }
+
+  private static TrafficPoint run(
+      Machine machine,
+      TrafficNodes nodes,
+      TrafficRun.Offer offer,
+      double load,
+      FabricRoute[] routes) {
+    return new TrafficRun(machine, nodes, offer, load, routes).run();
+  }
+
+  /** A node begins one packet in a slot at most. */
+  private static void checkLoads(List<Double> loads, TrafficRun.Offer offer, Machine machine) {
+    if (!loads.isEmpty() && loads.getLast() > offer.slots()) {
+      throw new UsageException(
+          String.format(
+              Locale.ROOT,
+              """
+              load=%s of packets of %s B: a node begins one packet in a slot of %s B at most; \
+              expected loads up to %.4f, or larger packets\
+              """,
+              loads.getLast(),
+              offer.packetBytes(),
+              machine.fabric().flitBytes(),
+              offer.slots()));
+    }
   }
 
   private static Outcome outcome(
@@ -171,12 +197,13 @@ public final class TrafficBench implements Bench {
   }
 
   /**
-   * So many slots that the mean of almost no load, by which saturation is told, is that of many
-   * packets: ways differ, so that of a few would be off by chance.
+   * So many slots that there are so many packets: the mean of few is off by chance, as ways differ,
+   * and of few it cannot be said whether fewer arrive than are offered.
    */
-  private static TrafficRun.Offer enough(TrafficRun.Offer offer, TrafficNodes nodes, double load) {
+  private static TrafficRun.Offer enough(
+      TrafficRun.Offer offer, TrafficNodes nodes, double load, double packets) {
     double perSlot = load / offer.slots() * nodes.count();
-    int slots = (int) Math.min(MOST_SLOTS, Math.ceil(LOWEST_PACKETS / perSlot));
+    int slots = (int) Math.min(MOST_SLOTS, Math.ceil(packets / perSlot));
     return offer.measuring(Math.max(offer.measured(), slots));
   }
 
@@ -220,7 +247,7 @@ public final class TrafficBench implements Bench {
     long packet = context.param(PACKET);
     Rate rate = machine.specOf(first).rate();
     boolean inFlits = machine.fabric().isBuffered();
-    long slotPs = rate.durationPs(inFlits ? flit : Math.min(flit, packet));
+    long slotPs = rate.durationPs(flit);
     double slots = inFlits ? Math.ceilDiv(packet, flit) : (double) rate.durationPs(packet) / slotPs;
     return new TrafficRun.Offer(
         context.param(PATTERN),

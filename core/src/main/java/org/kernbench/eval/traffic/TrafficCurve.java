@@ -41,27 +41,38 @@ record TrafficCurve(List<TrafficPoint> points, double zeroLoadPs, double saturat
   /**
    * From almost no load in steps until it is saturated, and closer to that by halves.
    *
-   * @param lowest a run at almost no load, long enough for a mean that all others are held against
+   * @param run a run at a load, long enough to tell whether it is saturated
+   * @param quiet one whose mean all others are held against
+   * @param most the largest load that can be offered
    */
   static TrafficCurve toSaturation(
-      DoubleFunction<TrafficPoint> run, DoubleFunction<TrafficPoint> lowest) {
+      DoubleFunction<TrafficPoint> run, DoubleFunction<TrafficPoint> quiet, double most) {
     List<TrafficPoint> points = new ArrayList<>();
-    TrafficPoint first = lowest.apply(LOWEST);
-    points.add(first);
-    double high = 0;
-    while (first.isOverloaded() && first.load() > LEAST) {
-      high = first.load();
-      first = lowest.apply(high / 2);
-      points.add(first);
+    double high = 0; // saturated; 0: not found yet
+    TrafficPoint lowest = quiet.apply(Math.min(LOWEST, most));
+    points.add(lowest);
+    while (lowest.isOverloaded() && lowest.load() > LEAST) {
+      high = lowest.load();
+      lowest = quiet.apply(high / 2);
+      points.add(lowest);
     }
-    double low = first.load();
+    double low = lowest.load();
     if (high > 0) { // near saturation a packet waits already
-      first = lowest.apply(low * STEP);
-      points.add(first);
+      TrafficPoint far = quiet.apply(low * STEP);
+      points.add(far);
+      if (lowest.isSaturated(zeroLoadPs(far))) {
+        high = low;
+        low = far.load();
+      }
+      lowest = far;
     }
-    double zero = zeroLoadPs(first);
+    double zero = zeroLoadPs(lowest);
     for (int i = 1; i <= 10 && high == 0; i++) {
-      TrafficPoint next = run.apply(Math.round(i * STEP * 10) / 10.0);
+      double load = Math.round(i * STEP * 10) / 10.0;
+      if (load > most) {
+        break;
+      }
+      TrafficPoint next = run.apply(load);
       points.add(next);
       if (next.isSaturated(zero)) {
         high = next.load();

@@ -23,10 +23,9 @@ final class TrafficRun implements EventHandler, Interconnect.Sink {
    * What is offered.
    *
    * @param packetBytes of every packet
-   * @param slotPs length of a slot: what a flit takes on the first link of a node, or the packet if
-   *     that is shorter
+   * @param slotPs length of a slot: what a flit takes on the first link of a node
    * @param slots that a packet takes there: whole flits where buffers are finite, else as long as
-   *     its bytes take; at least 1
+   *     its bytes take, which may be less than one
    */
   record Offer(
       TrafficPattern pattern,

@@ -378,8 +378,7 @@ public final class MachineReport {
                   size(reach.bytesInFlight()),
                   number(slots, 0),
                   slots == 1 ? " slot" : " slots",
-                  bandwidth(
-                      Math.min(reach.queueBytesPerSecond(), (double) reach.linkBytesPerSecond()))));
+                  bandwidth(reach.bytesPerSecond())));
     }
     if (hasRingOfEqualHops()) {
       halfPerformance();

@@ -57,7 +57,7 @@ final class ConformanceTest {
   @Timeout(value = 1, unit = TimeUnit.HOURS)
   void algorithm_everything_conforms(String name) {
     Conformance.Report report = run(name, Conformance.Extent.FULL);
-    System.err.println(name + ": " + report);
+    System.out.println(name + ": " + report);
     assertThat(report.failures()).isEmpty();
     assertThat(report.passes()).isTrue();
   }

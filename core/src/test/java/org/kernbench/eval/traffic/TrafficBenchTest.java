@@ -164,8 +164,7 @@ final class TrafficBenchTest {
             message_overhead: 20 ns
             link: {bandwidth: 64 GB/s, latency: 300 ns}
         """);
-    RunResult result =
-        run(file.toString(), List.of(), "load=auto", "pattern=tornado", "cycles=20000");
+    RunResult result = run(file.toString(), List.of(), "load=auto", "pattern=tornado");
     double capacity = 0.5 / 45.12;
     assertThat(of(result.metrics(), "saturation_load"))
         .isEqualTo(capacity, within(0.15 * capacity));
@@ -195,7 +194,7 @@ final class TrafficBenchTest {
 
   /** A load is a part of the bytes that the first link passes, whatever a packet has. */
   @ParameterizedTest
-  @CsvSource({"1 B, 1", "64 B, 64", "130 B, 130", "1 KiB, 1024"})
+  @CsvSource({"64 B, 64", "100 B, 100", "130 B, 130", "1 KiB, 1024"})
   void load_ofAnyPacket_isAPartOfTheBytesThatTheLinkPasses(String packet, int bytes) {
     RunResult result =
         run(
@@ -210,6 +209,23 @@ final class TrafficBenchTest {
     double offered = ((Number) row.get("packets")).doubleValue() * bytes / (20_000 * slot) / 8;
     assertThat(offered).as("GB/s of each node").isEqualTo(0.5 * 256, within(0.05 * 256));
     assertThat(of(row, "offered")).isEqualTo(0.5, within(0.03));
+  }
+
+  @Test
+  void load_ofMoreThanAPacketInASlot_isRefused() {
+    assertThatThrownBy(() -> run("ring", List.of(), "load=0.1,0.5", "packet=32 B"))
+        .isInstanceOf(UsageException.class)
+        .hasMessage(
+            "load=0.5 of packets of 32 B: a node begins one packet in a slot of 128 B at most;"
+                + " expected loads up to 0.2500, or larger packets");
+  }
+
+  /** However few packets a slot has, those that the search needs are offered. */
+  @ParameterizedTest
+  @CsvSource({"256 KiB", "16 KiB"})
+  void curve_ofLargePackets_isFound(String packet) {
+    RunResult result = run("ring", List.of(), "load=auto", "pattern=tornado", "packet=" + packet);
+    assertThat(of(result.metrics(), "saturation_load")).isBetween(0.05, 1.0);
   }
 
   /** Half of what is offered cannot arrive, though all that arrives does so soon enough. */
