@@ -22,7 +22,6 @@ import org.kernbench.eval.output.JsonObject;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.machine.Pe;
-import org.kernbench.tensor.IntegerException;
 import org.kernbench.tensor.ShapeException;
 import org.kernbench.torch.P2POp;
 import org.kernbench.torch.ProcessGroup;
@@ -90,7 +89,7 @@ public final class Program implements AutoCloseable {
     String line = action.textIfAny("line").orElse("an unknown line");
     try {
       SourceLine.during(() -> line, () -> given.set(perform(action, root)));
-    } catch (ShapeException | IllegalArgumentException | IntegerException e) {
+    } catch (ShapeException | IllegalArgumentException e) {
       String message = String.valueOf(e.getMessage());
       throw new ProgramException(message.endsWith(")") ? message : message + " (" + line + ")");
     }
