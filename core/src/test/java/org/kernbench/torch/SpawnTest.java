@@ -64,6 +64,12 @@ final class SpawnTest {
     }
   }
 
+  @ParameterizedTest
+  @CsvSource({"1, 4096", "256, 4096", "257, 4112", "1024, 16384"})
+  void roomForLaunches_isThatOfOneQueue_orSixteenForEachRank(int ranks, int launches) {
+    assertThat(Scheduler.mostPending(ranks)).isEqualTo(launches);
+  }
+
   @Test
   void spawn_withoutRoom_isRefused() {
     try (Torch torch = Runtimes.openRing(2, Mode.FULL)) {

@@ -243,4 +243,14 @@ final class ChartTest {
         .isEqualTo(chart.bars("f", "bytes", "crit_ns", "algorithm").svg());
     assertThat(chart.bars("f", "bytes", "crit_ns", "algorithm").png()).isNotEmpty();
   }
+
+  /** What a line, an axis or a colour says is no condition, though all points have it. */
+  @Test
+  void conditions_areWhatNoPartOfTheFigureShows() {
+    List<Map<String, String>> alike = List.of(run(1024, "ring", 100));
+    assertThat(texts(Chart.of("t", alike).bars("f", "bytes", "crit_ns", "algorithm")))
+        .contains("machine=tiny")
+        .noneMatch(text -> text.contains("bytes=") || text.contains("crit_ns="))
+        .noneMatch(text -> text.contains("algorithm="));
+  }
 }
