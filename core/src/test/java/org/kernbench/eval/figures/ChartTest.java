@@ -253,4 +253,35 @@ final class ChartTest {
         .noneMatch(text -> text.contains("bytes=") || text.contains("crit_ns="))
         .noneMatch(text -> text.contains("algorithm="));
   }
+
+  /**
+   * Numbers of the horizontal axis stand below the frame, side by side; those of the other left.
+   */
+  @Test
+  void numbersOfAxes_standBesideTheirAxis() {
+    String svg = Chart.of("t", ROWS).lines("f", "bytes", "crit_ns", "algorithm").svg();
+    Map<String, double[]> at = new LinkedHashMap<>();
+    Matcher m = Pattern.compile("<text([^>]*)>([^<]*)</text").matcher(svg);
+    while (m.find()) {
+      Matcher x = Pattern.compile("\\bx=\"([-\\d.]+)\"").matcher(m.group(1));
+      Matcher y = Pattern.compile("\\by=\"([-\\d.]+)\"").matcher(m.group(1));
+      if (x.find() && y.find()) {
+        at.put(
+            m.group(2).strip(),
+            new double[] {Double.parseDouble(x.group(1)), Double.parseDouble(y.group(1))});
+      }
+    }
+    double[] small = at.get("1 KiB");
+    double[] large = at.get("4 KiB");
+    assertThat(small).as("%s", at.keySet()).isNotNull();
+    assertThat(small[1]).isEqualTo(large[1]);
+    assertThat(large[0]).isGreaterThan(small[0] + 50);
+    List<double[]> times =
+        at.entrySet().stream()
+            .filter(e -> e.getKey().endsWith(" ns"))
+            .map(Map.Entry::getValue)
+            .toList();
+    assertThat(times).hasSizeGreaterThan(1);
+    assertThat(times).allMatch(time -> time[1] < small[1] && time[0] < small[0] + 1);
+  }
 }
