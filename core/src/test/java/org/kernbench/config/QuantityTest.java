@@ -100,6 +100,13 @@ class QuantityTest {
     }
   }
 
+  /** Of two ways to write a unit the first. */
+  @Test
+  void format_unitsOfOneFactor_isTheFirst() {
+    assertThat(Quantity.SIZE.format(3000)).isEqualTo("3 kB");
+    assertThat(Quantity.SIZE.parse("3 KB")).isEqualTo(3000);
+  }
+
   @Test
   void formatRounded_severalMagnitudes_picksTheReadableUnit() {
     Locale before = Locale.getDefault();
