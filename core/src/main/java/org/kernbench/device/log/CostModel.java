@@ -164,9 +164,8 @@ public final class CostModel {
     int lanes = math.lanesBytesPerCycle() / c.type().sizeBytes();
     int along = Math.min(c.length(), lanes);
     long vectors = Math.ceilDiv(bytes, math.lanesBytesPerCycle());
-    boolean isPlain = c.inner() >= lanes || along < 2;
-    long rows = isPlain ? vectors : (long) c.outer() * c.length();
-    long within = vectors * (isPlain ? 1 : 33 - Integer.numberOfLeadingZeros(along - 1));
+    long rows = c.inner() >= lanes ? vectors : (long) c.outer() * c.length();
+    long within = vectors * (along < 2 ? 1 : 33 - Integer.numberOfLeadingZeros(along - 1));
     return mathPs(Math.min(rows, within), 2 * bytes);
   }
 
