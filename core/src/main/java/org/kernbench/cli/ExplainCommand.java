@@ -115,11 +115,10 @@ final class ExplainCommand implements Callable<Integer> {
     }
     Words.checkRows(rows);
     String chosen = run;
-    ProgressLine line = new ProgressLine(terminal);
-    Progress progress = quiet ? Progress.SILENT : line;
+    ProgressLine line = new ProgressLine(terminal, quiet);
     Explanation explanation;
     try {
-      explanation = RunCommand.onVirtualThread(() -> explain(chosen, progress));
+      explanation = RunCommand.onVirtualThread(() -> explain(chosen, line));
     } finally {
       line.clear();
     }

@@ -24,6 +24,7 @@ final class ProgressLine implements Progress {
   private static final int BAR = 24;
 
   private final Terminal terminal;
+  private final boolean quiet;
   private final LongSupplier clock;
   private final RunWatch run;
   private final long beginNs;
@@ -39,14 +40,17 @@ final class ProgressLine implements Progress {
 
   private final Set<RunWatch.Turn> named = new HashSet<>();
 
-  /** A line that shows how things are twice a second until it is cleared. */
-  ProgressLine(Terminal terminal) {
-    this(terminal, System::nanoTime);
-    Thread.ofPlatform().daemon().name("progress").start(this::tick);
+  /** A line that shows how things are twice a second until it is cleared; none if quiet. */
+  ProgressLine(Terminal terminal, boolean quiet) {
+    this(terminal, quiet, System::nanoTime);
+    if (!quiet) {
+      Thread.ofPlatform().daemon().name("progress").start(this::tick);
+    }
   }
 
-  /** A line that shows how things are when it is {@linkplain #look asked to}. */
-  ProgressLine(Terminal terminal, LongSupplier clock) {
+  /** A line that shows how things are when it is {@linkplain #look asked to}; none if quiet. */
+  ProgressLine(Terminal terminal, boolean quiet, LongSupplier clock) {
+    this.quiet = quiet;
     this.terminal = terminal;
     this.clock = clock;
     this.run = new RunWatch(terminal.interactive());
@@ -72,12 +76,12 @@ final class ProgressLine implements Progress {
 
   @Override
   public Optional<RunWatch> watch() {
-    return Optional.of(run);
+    return quiet ? Optional.empty() : Optional.of(run);
   }
 
-  /** Draws the line, and names kernels, if it is time for that; false once it is cleared. */
+  /** Draws the line, and names kernels, if it is time for that; false if there is none any more. */
   synchronized boolean look() {
-    if (cleared) {
+    if (quiet || cleared) {
       return false;
     }
     long now = clock.getAsLong();

@@ -23,7 +23,6 @@ import org.kernbench.eval.Bench;
 import org.kernbench.eval.DeviceRun;
 import org.kernbench.eval.Folding;
 import org.kernbench.eval.Illustrated;
-import org.kernbench.eval.Progress;
 import org.kernbench.eval.Reuse;
 import org.kernbench.eval.RunOptions;
 import org.kernbench.eval.RunResult;
@@ -258,8 +257,8 @@ final class RunCommand implements Callable<Integer> {
       return VectorProcess.run(args, new FileOutputStream(FileDescriptor.err));
     }
     Optional<RunFolder> folder = folder(chosen, options);
-    ProgressLine line = new ProgressLine(terminal);
-    Runner runner = Runner.of(Main.versionText(), quiet ? Progress.SILENT : line);
+    ProgressLine line = new ProgressLine(terminal, quiet);
+    Runner runner = Runner.of(Main.versionText(), line);
     DeviceRun run;
     try {
       run = onVirtualThread(() -> run(runner, chosen, options));

@@ -13,7 +13,6 @@ import org.kernbench.cli.process.WorkerProcess;
 import org.kernbench.cli.text.SweepText;
 import org.kernbench.config.UsageException;
 import org.kernbench.eval.Bench;
-import org.kernbench.eval.Progress;
 import org.kernbench.eval.RunOptions;
 import org.kernbench.eval.benches.BenchRegistry;
 import org.kernbench.eval.sweep.ResultStore;
@@ -146,12 +145,12 @@ final class SweepCommand implements Callable<Integer> {
       return RunCommand.onVirtualThread(() -> WorkerProcess.serve(plan.sweep(), System.in));
     }
     SweepFolder folder = SweepFolder.create(plan.out());
-    ProgressLine line = new ProgressLine(terminal);
+    ProgressLine line = new ProgressLine(terminal, quiet);
     SweepRunner.Summary summary;
     List<Map<String, Object>> rows;
     List<String> warnings;
     try (ResultStore store = folder.open()) {
-      SweepRunner runner = SweepRunner.of(plan.sweep(), store, quiet ? Progress.SILENT : line);
+      SweepRunner runner = SweepRunner.of(plan.sweep(), store, line);
       try {
         summary = runner.run(resume, plan.jobs(), workers(plan));
       } finally {

@@ -250,10 +250,7 @@ final class TuneCommand implements Callable<Integer> {
 
   /** Shows how far it is: of long vectors each simulation takes seconds. */
   private Tuner.Comparison compare(Tuner tuner, CollectiveTrial.Question question, long bytes) {
-    if (quiet) {
-      return tuner.compare(question);
-    }
-    ProgressLine progress = new ProgressLine(terminal);
+    ProgressLine progress = new ProgressLine(terminal, quiet);
     try {
       return tuner.compare(
           question, (done, of, name) -> progress.at(done, of, name + " " + bytes + " B"));

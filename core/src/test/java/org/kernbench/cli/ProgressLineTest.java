@@ -38,7 +38,7 @@ final class ProgressLineTest {
   private ProgressLine line(boolean interactive) {
     Terminal terminal =
         Terminal.on(new ByteArrayOutputStream(), new PrintWriter(err), false, interactive);
-    return new ProgressLine(terminal, ns::get);
+    return new ProgressLine(terminal, false, ns::get);
   }
 
   private void seconds(double s) {
@@ -118,6 +118,20 @@ final class ProgressLineTest {
     line.look();
     line.clear();
     assertThat(err.toString()).isEmpty();
+  }
+
+  /** What {@code --quiet} asks for, on a terminal too: no line, and nobody who watches. */
+  @Test
+  void quiet_onATerminal_showsNothing() {
+    Terminal terminal = Terminal.on(new ByteArrayOutputStream(), new PrintWriter(err), false, true);
+    ProgressLine line = new ProgressLine(terminal, true, ns::get);
+    line.at(1, 4, "n_elem=64");
+    seconds(100);
+    assertThat(line.look()).isFalse();
+    line.clear();
+    assertThat(err.toString()).isEmpty();
+    assertThat(line.watch()).isEmpty();
+    assertThat(line(true).watch()).isPresent();
   }
 
   @ParameterizedTest
