@@ -2,6 +2,7 @@ package org.kernbench.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.BufferedWriter;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.PrintWriter;
@@ -479,7 +480,8 @@ final class OutputTest {
           }
         };
     StringWriter err = new StringWriter();
-    Terminal terminal = Terminal.on(failing, new PrintWriter(err), false, false);
+    PrintWriter held = new PrintWriter(new BufferedWriter(err)); // until it is flushed
+    Terminal terminal = Terminal.on(failing, held, false, false);
     return Main.execute(terminal, BenchRegistry.standard(), "list") + " " + err;
   }
 

@@ -161,7 +161,8 @@ public final class Server {
     return message;
   }
 
-  private static Map<String, Object> error(Throwable error) {
+  /** What is said of an error: the text and the exit code that the command line has for it. */
+  static Map<String, Object> error(Throwable error) {
     Commands.Said said =
         error instanceof ProgramException
             ? new Commands.Said(1, "", "kernbench: " + error.getMessage() + "\n")

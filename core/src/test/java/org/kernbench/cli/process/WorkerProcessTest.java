@@ -12,6 +12,7 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -114,5 +115,26 @@ final class WorkerProcessTest {
           .isInstanceOf(SweepRunner.WorkerLostException.class)
           .hasMessageContaining("(exit code 1)");
     }
+  }
+
+  /** A worker that waits for a point, as one does whose sweep has none left, is ended with it. */
+  @Test
+  void growing_closed_leavesNoProcess() throws Exception {
+    String mark = "n_elem=1,2,4321"; // by which it is told from what other tests start
+    SweepRunner.Worker worker =
+        WorkerProcess.growing(
+            List.of("sweep", "hello-send", "--topology", "tiny", "--vary", mark, "--worker"));
+    ProcessHandle process =
+        ProcessHandle.current()
+            .children()
+            .filter(child ->
+                Arrays.asList(child.info().arguments().orElse(new String[0])).contains(mark))
+            .findFirst()
+            .orElseThrow();
+    assertThat(process.isAlive()).isTrue();
+
+    worker.close();
+
+    assertThat(process.onExit().get(10, TimeUnit.SECONDS).isAlive()).isFalse();
   }
 }

@@ -12,12 +12,17 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.kernbench.cli.Commands;
+import org.kernbench.config.UsageException;
+import org.kernbench.eval.output.Json;
 import org.kernbench.eval.output.JsonObject;
+import org.kernbench.eval.program.ProgramException;
 
 /** The server of a pipe in this process, with both ends in hand. */
 @Timeout(120)
@@ -79,6 +84,47 @@ final class ServerTest {
       assertThat(bad.text("err"))
           .isEqualTo("kernbench: unknown bench hello-sent; did you mean hello-send?\n");
       assertThat(line.ask(LIST).text("is")).isEqualTo("done");
+    }
+  }
+
+  @Test
+  void error_saysItsKindAndText_alsoWithoutOne() {
+    Map<String, Object> wrong = Server.error(new UsageException("no such thing"));
+    assertThat(wrong)
+        .containsEntry("is", "error")
+        .containsEntry("code", 2)
+        .containsEntry("err", "kernbench: no such thing\n")
+        .containsEntry("type", "UsageException")
+        .containsEntry("text", "no such thing");
+
+    Map<String, Object> program = Server.error(new ProgramException("rank 1 stopped"));
+    assertThat(program)
+        .containsEntry("code", 1)
+        .containsEntry("err", "kernbench: rank 1 stopped\n")
+        .containsEntry("text", "rank 1 stopped");
+
+    Map<String, Object> silent = Server.error(new IllegalStateException());
+    assertThat(silent).containsEntry("code", 1).containsEntry("text", Json.NULL);
+    assertThat((String) silent.get("err"))
+        .startsWith("kernbench: internal error: this is a bug")
+        .contains("java.lang.IllegalStateException\n");
+    assertThat(Json.compact(silent)).contains("\"text\":null");
+  }
+
+  @Test
+  void program_thatIsNotOpen_isRefused() throws IOException {
+    try (Line line = new Line()) {
+      for (String what : List.of("act", "close")) {
+        JsonObject answer = line.ask("{\"do\":\"%s\",\"program\":1}".formatted(what));
+        assertThat(answer.text("is")).isEqualTo("error");
+        assertThat(answer.text("type")).isEqualTo("UsageException");
+        assertThat(answer.text("text"))
+            .isEqualTo("message: program: there is no number 1; open one");
+      }
+      JsonObject unknown = line.ask("{\"do\":\"dance\"}");
+      assertThat(unknown.text("text"))
+          .isEqualTo("message: do: got \"dance\"; expected command, open, act, close or version");
+      assertThat(line.ask(LIST).text("kernbench")).isEqualTo(Commands.version());
     }
   }
 
