@@ -157,7 +157,8 @@ final class ConformanceCommand implements Callable<Integer> {
     }
   }
 
-  private void print(Conformance.Report report) {
+  /** A line on the whole, and more of what there is. */
+  void print(Conformance.Report report) {
     Conformance.Slots slots = report.slots();
     Conformance.Forecasts forecasts = report.forecasts();
     Conformance.Ratios ratios = report.ratios();

@@ -15,6 +15,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.kernbench.config.UsageException;
 import org.kernbench.device.Mode;
 import org.kernbench.eval.benches.BenchRegistry;
+import org.kernbench.machine.Machines;
 
 /**
  * The benches of kernels: values within the bound of the dtype of a reference in f64, also for
@@ -248,5 +249,27 @@ final class KernelBenchTest {
 
   private static double bound(RunResult result) {
     return ((BigDecimal) result.metrics().get("bound_ns")).doubleValue();
+  }
+
+  /**
+   * Nine rows of 64 on two PEs, 0 to 4 on the first: a mask leaves the first i + 1 elements of row
+   * i, or nothing of every third row; what it leaves is read, and all is written.
+   */
+  @ParameterizedTest
+  @CsvSource({"none, 640", "causal, 335", "hidden, 512"})
+  void softmax_isBoundByWhatItsMaskLeaves(String mask, int elements) {
+    RunResult result =
+        Runner.of("test", Progress.SILENT)
+            .run(
+                BenchRegistry.standard().find("softmax"),
+                RunOptions.DEFAULT
+                    .withTopology("tiny")
+                    .withMode(Mode.TIME)
+                    .withParams(List.of("rows=9", "columns=64", "dtype=f16", "mask=" + mask)));
+    double bytesPerSecond = Machines.load("tiny", List.of()).hbm().rate().bytesPerSecond();
+
+    assertThat(result.metrics().get("bound_kind")).isEqualTo("memory");
+    assertThat(Double.parseDouble(result.metrics().get("bound_ns").toString()))
+        .isCloseTo(2 * elements / bytesPerSecond * 1e9, within(0.001));
   }
 }

@@ -21,6 +21,8 @@ import org.kernbench.eval.RunOptions;
 import org.kernbench.eval.Runner;
 import org.kernbench.eval.benches.BenchRegistry;
 import org.kernbench.eval.training.TrainingBench.Scope;
+import org.kernbench.machine.Machine;
+import org.kernbench.machine.Machines;
 import org.kernbench.nn.Ranks;
 import org.kernbench.nn.autograd.Fault;
 import org.kernbench.nn.autograd.Parameter;
@@ -34,6 +36,8 @@ import org.kernbench.nn.parallel.ParallelLayout;
 import org.kernbench.nn.parallel.ParallelLayout.ContextExchange;
 import org.kernbench.nn.pipeline.LayerSplit;
 import org.kernbench.tensor.DType;
+import org.kernbench.torch.placement.RankLevel;
+import org.kernbench.torch.placement.Spread;
 
 /** What a layout needs against the parameters that a model has, and what is told before a run. */
 class LayoutFitTest {
@@ -232,5 +236,27 @@ class LayoutFitTest {
             sip-2026 has 6 of those; expected smaller layouts, a smaller rank_level, or a larger \
             machine\
             """);
+  }
+
+  /** A rank has the memory of the PEs that it computes on: of its level, or of its first alone. */
+  @ParameterizedTest
+  @CsvSource({
+    "PE, LEAD, 1",
+    "PE, ALL, 1",
+    "CUBE, LEAD, 1",
+    "CUBE, ALL, 8",
+    "SIP, LEAD, 1",
+    "SIP, ALL, 128"
+  })
+  void capacity_isThatOfThePesThatCompute(RankLevel level, Spread spread, int pes) {
+    Machine machine = Machines.load("sip-2026", List.of());
+    Setup step = setup(TrainingBench.shape("tiny-gpt", 2), 1, 1, false);
+
+    assertThat(machine.pesPerCube()).isEqualTo(8);
+    assertThat(machine.cubesPerSip()).isEqualTo(16);
+    assertThat(new LayoutFit(step, machine, level, spread).capacity())
+        .isEqualTo(pes * machine.hbm().sizeBytes());
+    assertThat(new LayoutFit(step, machine, level, Spread.LEAD).on(spread).capacity())
+        .isEqualTo(pes * machine.hbm().sizeBytes());
   }
 }
