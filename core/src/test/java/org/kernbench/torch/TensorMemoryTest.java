@@ -14,6 +14,7 @@ import org.kernbench.machine.SimulationException;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Loan;
 import org.kernbench.tensor.Shape;
+import org.kernbench.tl.Slice;
 import org.kernbench.torch.placement.DpPolicy;
 
 /** Tensors from and to memory of the host, a piece at a time, beside the same through an array. */
@@ -137,6 +138,26 @@ final class TensorMemoryTest {
       assertThat(t.version()).isEqualTo(2);
       t.close();
       assertThat(returned[0]).isEqualTo(1);
+    }
+  }
+
+  /** A kernel that was launched before has written when the elements are lent: they stay. */
+  @Test
+  void loan_afterAKernelThatWrites_isWhatTheTensorHas() {
+    try (Torch torch = Torch.open(Machines.load("tiny", List.of()), TorchOptions.DEFAULT)) {
+      Tensor t = torch.empty(SHAPE, DType.F32, DpPolicy.parse("cube=row_wise pe=row_wise"), "t");
+      byte[] noise = noise(t.sizeBytes());
+      torch.launch(
+          "writes",
+          tl -> {
+            Slice mine = tl.shard(t).all();
+            tl.store(mine, tl.full(mine.shape(), 7, DType.F32));
+          },
+          t);
+
+      t.lendInPlace(new Loan(MemorySegment.ofArray(noise.clone()), () -> {}));
+
+      assertThat(t.toBytes()).isEqualTo(noise);
     }
   }
 }
