@@ -11,8 +11,8 @@
  *
  * Run:      scripts/run-java examples/TrainingStep.java
  * Expected: (checked by ExamplesTest)
- *   one after the other  step  113.320 us, communicates   17.441 us, exposed  16.819 us
- *   overlapping          step  107.173 us, communicates   17.744 us, exposed   9.951 us
+ *   one after the other  step  113.321 us, communicates   17.442 us, exposed  16.820 us
+ *   overlapping          step  107.174 us, communicates   17.744 us, exposed   9.951 us
  *   divided optimizer    step   95.038 us, communicates   19.581 us, exposed  13.010 us
  *   weights and state of the optimizer after the step: equal
  *   loaded by four tensor-parallel ranks, steps taken: 1

@@ -96,17 +96,26 @@ public final class FoldedCall implements AutoCloseable {
         .of("trial", rank -> Payload.of(call, rank), 0, recording);
   }
 
+  /**
+   * Compares the programs of a call, of which package 0's part is to be run beside other kernels.
+   *
+   * @return the queues that begin in package 0, one for each orbit
+   * @throws CannotFoldException if ranks are not alike or do not do alike, with the reason
+   */
+  public static QueuePlan compared(
+      Fold fold, Group group, Schedule schedule, IpcqSpec spec, CollectiveCall call) {
+    Run run = new Run(group, schedule, spec, call);
+    return run.compared(fold, run.first(fold), run.program(rank -> Payload.of(call, rank)));
+  }
+
   /** A call that is to be run. */
   private record Run(Group group, Schedule schedule, IpcqSpec spec, CollectiveCall call) {
     FoldedCall of(
         String name, IntFunction<Payload> vectors, int stream, SimulatorOptions recording) {
       Fold fold = Fold.of(group.machine());
-      List<Pe> first =
-          group.isOfPackages() ? List.of(group.lead(0)) : fold.representatives(group.leads());
-      List<Turn> turns = turns(first);
-      QueuePlan plan = schedule.representatives(fold, spec, call);
+      List<Pe> first = first(fold);
       Function<PePort, Runnable> program = program(vectors);
-      fold.compare(first, plan, program, turns);
+      QueuePlan plan = compared(fold, first, program);
       Simulator simulator = fold.open(recording);
       try {
         QueueSet set = simulator.install(plan);
@@ -120,6 +129,17 @@ public final class FoldedCall implements AutoCloseable {
       }
     }
 
+    private List<Pe> first(Fold fold) {
+      return group.isOfPackages() ? List.of(group.lead(0)) : fold.representatives(group.leads());
+    }
+
+    /** The queues that begin in package 0, if other packages do as it does. */
+    private QueuePlan compared(Fold fold, List<Pe> first, Function<PePort, Runnable> program) {
+      QueuePlan plan = schedule.representatives(fold, spec, call);
+      fold.compare(first, plan, program, turns(first));
+      return plan;
+    }
+
     /** How ranks name the bytes of what they read and of what they write. */
     private List<Turn> turns(List<Pe> first) {
       Turn read = schedule.turn(call);
@@ -129,19 +149,21 @@ public final class FoldedCall implements AutoCloseable {
         int rank = group.rankOf(pe);
         Optional<Shard> in = call.inputs().get(rank);
         Optional<Shard> out = call.outputs().get(rank);
-        in.ifPresent(shard -> turns.add(read.at(offset(shard))));
+        in.ifPresent(shard -> turns.add(of(read, shard)));
         if (!out.equals(in)) {
-          out.ifPresent(shard -> turns.add(written.at(offset(shard))));
+          out.ifPresent(shard -> turns.add(of(written, shard)));
         }
       }
       return turns;
     }
 
-    private long offset(Shard shard) {
+    private Turn of(Turn turn, Shard shard) {
       if (shard.address() instanceof PhysicalAddress physical) {
-        return group.machine().addresses().decode(physical).offset();
+        return turn.at(group.machine().addresses().decode(physical).offset());
       }
-      throw new CannotFoldException("a vector has a virtual address, which packages may map apart");
+      // all packages map their vectors at the same addresses, at the same places
+      long bytes = shard.shape().elements() * shard.dtype().sizeBytes();
+      return (turn.equals(Turn.NONE) ? new Turn(0, bytes, 0, 1) : turn).at(shard.address().value());
     }
 
     private Function<PePort, Runnable> program(IntFunction<Payload> vectors) {

@@ -3,6 +3,7 @@ package org.kernbench.ccl;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.UnaryOperator;
 import org.kernbench.config.Quantity;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.machine.Machine;
@@ -18,8 +19,22 @@ import org.kernbench.machine.spec.IpcqSpec;
 public final class SlotSpace {
   private SlotSpace() {}
 
+  /** Checks slots that are not in the TCM. */
   public static void check(
       Machine machine, IpcqSpec queues, List<QueuePlan.Connection> connections) {
+    check(machine, queues, connections, UnaryOperator.identity());
+  }
+
+  /**
+   * Checks slots that are not in the TCM.
+   *
+   * @param home the PE that has the slots of a PE: where packages are folded that of package 0
+   */
+  public static void check(
+      Machine machine,
+      IpcqSpec queues,
+      List<QueuePlan.Connection> connections,
+      UnaryOperator<Pe> home) {
     if (queues.bufferKind() == BufferKind.TCM) {
       return;
     }
@@ -28,7 +43,8 @@ public final class SlotSpace {
     long fitting = size / queues.slotBytes() / queues.slots(); // queues that one memory can hold
     Map<Pe, Integer> ends = new LinkedHashMap<>();
     for (QueuePlan.Connection c : connections) {
-      for (Pe pe : c.receivers()) {
+      for (Pe receiver : c.isOneEnd(home) ? List.of(c.a()) : c.receivers()) {
+        Pe pe = home.apply(receiver);
         Pe memory = sram ? new Pe(pe.sip(), pe.cube(), 0) : pe;
         int count = ends.merge(memory, 1, Integer::sum);
         if (count > fitting) {

@@ -10,7 +10,10 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.ccl.AutoChoice;
 import org.kernbench.device.Launch;
+import org.kernbench.device.log.Cause;
+import org.kernbench.device.log.OpKind;
 import org.kernbench.device.log.OpLog;
+import org.kernbench.device.log.TransferLog;
 import org.kernbench.eval.explain.Breakdown;
 import org.kernbench.eval.output.Digest;
 import org.kernbench.machine.Machine;
@@ -149,7 +152,8 @@ public final class Outcome {
 
   /** The operations, and where the time of a launch went, or what is missing to know it. */
   public Outcome explained(OpLog newLog, Launch launch, IpcqSpec queues) {
-    return explained(newLog, () -> Breakdown.of(machine, newLog, launch, queues));
+    return explained(
+        newLog, queues.recvAwaitsCredit(), () -> Breakdown.of(machine, newLog, launch, queues));
   }
 
   /**
@@ -159,7 +163,10 @@ public final class Outcome {
    * @param fromPs when that time began, simulated picoseconds
    */
   public Outcome explained(OpLog newLog, long fromPs, Launch last, IpcqSpec queues) {
-    return explained(newLog, () -> Breakdown.of(machine, newLog, fromPs, last, queues));
+    return explained(
+        newLog,
+        queues.recvAwaitsCredit(),
+        () -> Breakdown.of(machine, newLog, fromPs, last, queues));
   }
 
   /**
@@ -167,7 +174,7 @@ public final class Outcome {
    * log.
    */
   public Outcome explained(OpLog newLog, long fromPs, int lastOp) {
-    return explained(newLog, () -> Breakdown.of(machine, newLog, fromPs, lastOp));
+    return explained(newLog, false, () -> Breakdown.of(machine, newLog, fromPs, lastOp));
   }
 
   /**
@@ -176,15 +183,37 @@ public final class Outcome {
    */
   public Outcome explainedRun(OpLog newLog, IpcqSpec queues) {
     timeIsWhole();
-    return explained(newLog, () -> Breakdown.ofRun(machine, newLog, queues));
+    return explained(
+        newLog, queues.recvAwaitsCredit(), () -> Breakdown.ofRun(machine, newLog, queues));
   }
 
-  private Outcome explained(OpLog newLog, Supplier<Breakdown> path) {
+  private Outcome explained(OpLog newLog, boolean recvAwaitsCredit, Supplier<Breakdown> path) {
     opLog(newLog);
-    return newLog.isComplete()
-        ? breakdown(path.get())
-        : noBreakdown(
-            "the op log " + newLog.lack() + ", so the critical path is not known" + KEEPS_MORE);
+    if (!newLog.isComplete()) {
+      return noBreakdown(
+          "the op log " + newLog.lack() + ", so the critical path is not known" + KEEPS_MORE);
+    }
+    return newLog.packagesPerRow() > 1 && (recvAwaitsCredit || waitsForCredits(newLog))
+        ? noBreakdown(
+            """
+            messages waited for credits of other packages, of which a folded op log has no rows, \
+            so the critical path is not known; --fold off follows it\
+            """)
+        : breakdown(path.get());
+  }
+
+  /** Whose credit it was that a message waited for, the rows of one package do not say. */
+  private static boolean waitsForCredits(OpLog log) {
+    boolean waits = false;
+    for (int id = 0; id < log.size() && !waits; id++) {
+      waits = log.has(id) && log.cause(id) == Cause.CREDIT;
+      int part = log.transfers().lastPart(id);
+      while (part != TransferLog.NONE && !waits && log.kind(id) == OpKind.SEND) {
+        waits = !log.transfers().isFromSwitch(part) && log.transfers().by(part) >= 0;
+        part = log.transfers().previous(part);
+      }
+    }
+    return waits;
   }
 
   /** Why there is no breakdown. */

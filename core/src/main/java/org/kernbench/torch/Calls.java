@@ -24,8 +24,15 @@ final class Calls {
     Operands operands = (Operands) meeting.fingerprint().operands();
     List<Optional<Shard>> inputs = new ArrayList<>(p);
     List<Optional<Shard>> outputs = new ArrayList<>(p);
+    Contribution before = null;
     for (int member = 0; member < p; member++) {
       Contribution c = meeting.contribution(member);
+      if (c == before) { // one came for both
+        inputs.add(inputs.getLast());
+        outputs.add(outputs.getLast());
+        continue;
+      }
+      before = c;
       Optional<Shard> in = shard(c.in(), i);
       inputs.add(in);
       outputs.add(c.isInPlace() ? in : shard(c.out(), i));

@@ -6,6 +6,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import org.kernbench.device.Launch;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.device.QueueSet;
@@ -18,14 +19,39 @@ import org.kernbench.torch.collective.LanePlan;
 
 /** Collectives on their way to the device: the queues that they need, and what there has been. */
 final class Collectives {
+  private static final int FEWEST = 64;
+
   private final Session session;
   private final QueueSets queues;
   private final List<CollectiveRun> history = new ArrayList<>();
 
+  /** Those that may not be done yet. */
+  private final List<CollectiveRun> underWay = new ArrayList<>();
+
+  private int tidyAt = FEWEST;
+
   Collectives(Session session) {
     this.session = session;
-    this.queues = new QueueSets(session.simulator());
+    this.queues = new QueueSets(session.simulator(), session.isFolded());
   }
+
+  private final QueueSets.Waits waits =
+      new QueueSets.Waits() {
+        @Override
+        public void forHolders(Set<QueueSet> sets) {
+          underWay.removeIf(run -> run.launch().isDone());
+          for (CollectiveRun run : List.copyOf(underWay)) {
+            if (sets.contains(run.queueSet())) {
+              session.await(run.launch());
+            }
+          }
+        }
+
+        @Override
+        public void forAll() {
+          session.synchronize();
+        }
+      };
 
   /** All that were handed to the device, in order. */
   List<CollectiveRun> history() {
@@ -34,7 +60,7 @@ final class Collectives {
 
   /** Opens queues ahead of their first use. */
   void install(QueuePlan plan) {
-    queues.of(plan, session::synchronize);
+    queues.of(plan, waits);
   }
 
   /** Removes the queues of collectives that are not under way. */
@@ -57,8 +83,9 @@ final class Collectives {
       List<LanePlan> plans,
       List<Tensor> tensors,
       String result) {
+    session.checkTranslations();
     QueuePlan plan = queues.union(plans.stream().map(p -> p.plan().queues()).toList());
-    QueueSet set = queues.of(plan, session::synchronize);
+    QueueSet set = queues.of(plan, waits);
     List<Pe> pes = plans.getFirst().pes();
     Kernel kernel = plans.getFirst().plan().kernel();
     if (plans.size() > 1) {
@@ -75,7 +102,24 @@ final class Collectives {
     String name = op.method() + " (" + plans.getFirst().plan().algorithm() + ")";
     List<Launch> alsoAfter = op == CollectiveOp.BARRIER ? session.pendingOn(ranks) : List.of();
     Launch launch = session.launchCollective(name, kernel, pes, set, tensors, alsoAfter);
-    history.add(new CollectiveRun(group, ranks, plans, result, set, launch, session.busy()));
+    session.simulated(ranks).forEach(rank -> session.launchedBy(rank, launch));
+    CollectiveRun run =
+        new CollectiveRun(
+            group,
+            ranks,
+            session.simulated(ranks),
+            session.copies(ranks),
+            plans,
+            result,
+            set,
+            launch,
+            session.busy());
+    history.add(run);
+    if (underWay.size() >= tidyAt) {
+      underWay.removeIf(other -> other.launch().isDone());
+      tidyAt = Math.max(FEWEST, 2 * underWay.size());
+    }
+    underWay.add(run);
     session
         .simulator()
         .opLog()

@@ -71,7 +71,7 @@ public final class Distributed {
     if (meeting == null) {
       int[] all = new int[caller.worldSize()];
       Arrays.setAll(all, i -> i);
-      meeting = new Rendezvous(mine, all, caller.number(), session.here());
+      meeting = new Rendezvous(mine, all, session.standIns(all), caller.number(), session.here());
       groups.opening = meeting;
     }
     if (meeting.arrive(caller.number(), mine, null, session::here)) {

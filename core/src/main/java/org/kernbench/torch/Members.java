@@ -139,7 +139,11 @@ final class Members {
 
   /** A rank leaves; true if it was the last. */
   boolean leave(int globalRank) {
-    left.set(member(globalRank));
+    for (int member = 0; member < ranks.length; member++) {
+      if (session.standIn(ranks[member]) == globalRank) {
+        left.set(member);
+      }
+    }
     return left.cardinality() == size();
   }
 
@@ -168,7 +172,7 @@ final class Members {
   Rendezvous meet(int member, Rendezvous.Fingerprint mine, @Nullable Contribution contribution) {
     Rendezvous meeting = meetings.get(mine.sequence());
     if (meeting == null) {
-      meeting = new Rendezvous(mine, ranks, ranks[member], session.here());
+      meeting = new Rendezvous(mine, ranks, session.standIns(ranks), ranks[member], session.here());
       meetings.put(mine.sequence(), meeting);
     }
     if (meeting.arrive(member, mine, contribution, session::here)) {
@@ -203,10 +207,17 @@ final class Members {
     return Arrays.stream(ranks).mapToObj(rank -> lane.on(session.device(rank))).toList();
   }
 
+  /** The PEs of a lane that are simulated. */
+  private List<Pe> simulated(Connected lane, Lane place) {
+    return session.isFolded()
+        ? session.simulated(rankList).stream().map(rank -> place.on(session.device(rank))).toList()
+        : lane.leads;
+  }
+
   /** All have come: hands the collective to the device. */
   @Nullable Launch perform(CollectiveOp op, Rendezvous meeting) {
     List<Tensor> tensors = new ArrayList<>();
-    for (int member = 0; member < size(); member++) {
+    for (int member : meeting.arrived()) {
       Contribution c = meeting.contribution(member);
       if (c.in() != null) {
         tensors.add(c.input());
@@ -228,7 +239,9 @@ final class Members {
         continue;
       }
       Connected connected = connected(places.get(i));
-      plans.add(new LanePlan(connected.leads(), call, connected.communicator().plan(call)));
+      plans.add(
+          new LanePlan(
+              simulated(connected, places.get(i)), call, connected.communicator().plan(call)));
     }
     Contribution first = meeting.contribution(0);
     Tensor result = first.out() == null ? first.any() : first.output();
@@ -265,7 +278,7 @@ final class Members {
         CollectiveOp.BARRIER,
         name,
         rankList,
-        List.of(new LanePlan(connected.leads(), call, plan)),
+        List.of(new LanePlan(simulated(connected, Lane.LEAD), call, plan)),
         List.of(),
         "");
   }

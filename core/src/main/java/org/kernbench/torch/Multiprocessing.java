@@ -1,6 +1,7 @@
 package org.kernbench.torch;
 
 import java.util.function.Consumer;
+import org.kernbench.machine.CannotFoldException;
 import org.kernbench.machine.SimulationException;
 
 /** Starts ranks ({@code torch.multiprocessing} in PyTorch). */
@@ -23,15 +24,15 @@ public final class Multiprocessing {
    * @throws org.kernbench.device.DeadlockException if ranks or kernels wait for each other
    */
   public void spawn(Consumer<Worker> body, int worldSize) {
-    spawn(body, worldSize, Scheduler.mostPending(worldSize));
+    spawn(body, worldSize, Scheduler.PENDING);
   }
 
   /**
    * As {@link #spawn(Consumer, int)}, with room for more or fewer launches.
    *
-   * @param pending launches that may be under way before the hosts of all ranks wait until half of
+   * @param pending launches of a rank that may be under way before its host waits until half of
    *     them are done, as the queue of a driver is finite; that of {@link #spawn(Consumer, int)} is
-   *     the longer of 4096 and 16 for each rank
+   *     4096
    */
   public void spawn(Consumer<Worker> body, int worldSize, int pending) {
     if (pending < 1) {
@@ -50,6 +51,11 @@ public final class Multiprocessing {
           choose a finer rank_level or a larger machine\
           """
               .formatted(worldSize, devices, session.rankLevelName(), session.machine().name()));
+    }
+    if (session.isFolded() && worldSize != devices) {
+      throw new CannotFoldException(
+          "%s of %s devices are ranks; let all packages take part alike"
+              .formatted(worldSize, devices));
     }
     Members before = groups.world();
     if (before != null && before.size() != worldSize) {

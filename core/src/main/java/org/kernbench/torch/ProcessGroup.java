@@ -3,6 +3,7 @@ package org.kernbench.torch;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import org.kernbench.machine.CannotFoldException;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.SimulationException;
 import org.kernbench.torch.collective.CollectiveOp;
@@ -362,6 +363,11 @@ public final class ProcessGroup {
           method,
           rank,
           "peer " + peer + "; expected the global rank of another member, of " + members.shown());
+    }
+    if (!session.isSimulated(peer)) {
+      throw new CannotFoldException(
+          "%s with rank %s, which rank %s stands for; messages between packages are not folded, run with --fold off"
+              .formatted(method, peer, session.standIn(peer)));
     }
     TensorChecks.check(session, session.device(rank), method, rank, tensor);
     Operands operands =

@@ -1,10 +1,12 @@
 package org.kernbench.torch;
 
 import java.util.BitSet;
+import java.util.List;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.kernbench.device.Launch;
 import org.kernbench.device.log.SourceLine;
 import org.kernbench.sim.Coroutine;
 
@@ -20,6 +22,10 @@ final class Rank {
 
   private Supplier<String> part = () -> "";
   private @Nullable Wait wait;
+
+  /** Launches that must be done before it may make more. */
+  private Wait.ForRoom room = new Wait.ForRoom(List.of());
+
   private boolean ended;
 
   /**
@@ -67,7 +73,7 @@ final class Rank {
   // ---- the scheduler's side ----
 
   boolean isRunnable() {
-    Wait w = wait;
+    Wait w = waitingFor();
     return !ended && (w == null || w.isOver());
   }
 
@@ -93,8 +99,16 @@ final class Rank {
     coroutine.cancel();
   }
 
+  /** For room first, then for what it has yielded for. */
   @Nullable Wait waitingFor() {
-    return wait;
+    return room.isOver() ? wait : room;
+  }
+
+  /** Lets it wait until launches are done, if it does not wait for others so already. */
+  void waitForRoom(List<Launch> launches) {
+    if (room.isOver()) {
+      room = new Wait.ForRoom(launches);
+    }
   }
 
   String place() {

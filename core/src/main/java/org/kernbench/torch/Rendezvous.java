@@ -4,6 +4,7 @@ import java.util.BitSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.Launch;
 
@@ -31,6 +32,11 @@ final class Rendezvous implements Wait {
 
   private final Fingerprint fingerprint;
   private final int[] ranks;
+
+  /** By member the one that comes for it; empty if each comes itself. */
+  private final int[] standIns;
+
+  private final int expected;
   private final int firstRank;
   private final String firstPlace;
   private final BitSet arrived = new BitSet();
@@ -47,12 +53,17 @@ final class Rendezvous implements Wait {
    *
    * @param fingerprint of the rank that comes first
    * @param ranks global numbers of the members, ascending
+   * @param standIns by member the one that comes for it as well; empty if each comes itself
    * @param firstRank global number of the rank that comes first
    * @param firstPlace where it is in its program
    */
-  Rendezvous(Fingerprint fingerprint, int[] ranks, int firstRank, String firstPlace) {
+  Rendezvous(
+      Fingerprint fingerprint, int[] ranks, int[] standIns, int firstRank, String firstPlace) {
     this.fingerprint = fingerprint;
     this.ranks = ranks;
+    this.standIns = standIns;
+    this.expected =
+        (int) IntStream.range(0, ranks.length).filter(member -> standIn(member) == member).count();
     this.firstRank = firstRank;
     this.firstPlace = firstPlace;
     this.contributions = new Contribution[ranks.length];
@@ -76,7 +87,16 @@ final class Rendezvous implements Wait {
     }
     arrived.set(member);
     contributions[member] = contribution;
-    return ++count == ranks.length;
+    return ++count == expected;
+  }
+
+  private int standIn(int member) {
+    return standIns.length == 0 ? member : standIns[member];
+  }
+
+  /** The members that have come. */
+  int[] arrived() {
+    return arrived.stream().toArray();
   }
 
   static CollectiveMismatchException mismatch(
@@ -93,7 +113,7 @@ final class Rendezvous implements Wait {
   }
 
   boolean isFull() {
-    return count == ranks.length;
+    return count == expected;
   }
 
   /** Groups that the meeting made. */
@@ -121,9 +141,9 @@ final class Rendezvous implements Wait {
     return ranks[member];
   }
 
-  /** What a member brought. */
+  /** What a member brought, or who came for it. */
   Contribution contribution(int member) {
-    Contribution c = contributions[member];
+    Contribution c = contributions[standIn(member)];
     if (c == null) {
       throw new IllegalStateException("rank " + ranks[member] + " brought nothing");
     }
@@ -174,7 +194,9 @@ final class Rendezvous implements Wait {
     for (int member = arrived.nextClearBit(0);
         member < ranks.length;
         member = arrived.nextClearBit(member + 1)) {
-      missing.set(ranks[member]);
+      if (standIn(member) == member) {
+        missing.set(ranks[member]);
+      }
     }
     return missing;
   }

@@ -11,9 +11,11 @@ import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.Consumer;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.DeadlockException;
 import org.kernbench.device.Launch;
+import org.kernbench.machine.CannotFoldException;
 
 /**
  * Runs the ranks of one spawn, exactly one at a time.
@@ -21,16 +23,12 @@ import org.kernbench.device.Launch;
  * <p>In turn: every rank that can run does so, in rank order, until it yields or ends; then, when
  * none can, simulated time runs until the first wait is over that depends on the device alone: each
  * rank has a host of its own, which goes on at the moment at which its own wait ends (ADR 0329),
- * unless too many launches are under way. So the order of all host actions is a function of the
- * program. When neither step moves anything, nothing ever will: that is a deadlock.
+ * and has room for so many launches (ADR 0333). So the order of all host actions is a function of
+ * the program. When neither step moves anything, nothing ever will: that is a deadlock.
  */
 final class Scheduler {
-  /**
-   * Launches that may be under way before the host lets time run, as a driver's queue is finite.
-   */
-  private static final int PENDING = 4096;
-
-  private static final int PENDING_PER_RANK = 16;
+  /** Launches of a rank that may be under way before its host waits: a driver's queue is finite. */
+  static final int PENDING = 4096;
 
   private final Session session;
   private final Groups groups;
@@ -47,16 +45,16 @@ final class Scheduler {
     this.session = session;
     this.groups = groups;
     this.pending = pending;
-    this.ranks = new Rank[worldSize];
-    for (int rank = 0; rank < worldSize; rank++) {
-      Worker worker = new Worker(rank, worldSize, new Torch(session, groups, rank, false));
-      ranks[rank] = new Rank(rank, worldSize, () -> body.accept(worker), () -> aborting);
-    }
+    this.ranks =
+        IntStream.range(0, worldSize)
+            .filter(session::isSimulated)
+            .mapToObj(rank -> rank(rank, worldSize, body))
+            .toArray(Rank[]::new);
   }
 
-  /** Unless the host program says another number. */
-  static int mostPending(int worldSize) {
-    return Math.max(PENDING, PENDING_PER_RANK * worldSize);
+  private Rank rank(int number, int worldSize, Consumer<Worker> body) {
+    Worker worker = new Worker(number, worldSize, new Torch(session, groups, number, false));
+    return new Rank(number, worldSize, () -> body.accept(worker), () -> aborting);
   }
 
   @Nullable Rank current() {
@@ -79,6 +77,7 @@ final class Scheduler {
       if (failures.isEmpty()) {
         checkFinished();
         attributed(session::synchronize);
+        session.checkTranslations();
       }
     } catch (RuntimeException | Error e) {
       abort();
@@ -87,6 +86,9 @@ final class Scheduler {
     }
     abort();
     if (!failures.isEmpty()) {
+      if (failures.get(failures.firstKey()) instanceof CannotFoldException e) {
+        throw e;
+      }
       SpawnException e = new SpawnException(failures, ranks.length);
       whileAborting.forEach(e::addSuppressed);
       throw e;
@@ -107,16 +109,16 @@ final class Scheduler {
    */
   private boolean round() {
     BitSet runnable = new BitSet(ranks.length);
-    for (Rank r : ranks) {
-      runnable.set(r.number(), r.isRunnable());
+    for (int i = 0; i < ranks.length; i++) {
+      runnable.set(i, ranks[i].isRunnable());
     }
-    for (int rank = runnable.nextSetBit(0); rank >= 0; rank = runnable.nextSetBit(rank + 1)) {
-      Rank r = ranks[rank];
+    for (int i = runnable.nextSetBit(0); i >= 0; i = runnable.nextSetBit(i + 1)) {
+      Rank r = ranks[i];
       current = r;
       try {
         r.resume();
       } catch (Throwable t) {
-        failures.put(rank, t);
+        failures.put(r.number(), t);
         aborting = true; // the others stop where they next yield
       } finally {
         current = null;
@@ -124,7 +126,11 @@ final class Scheduler {
     }
     if (!aborting) {
       attributed(groups.messages()::flush);
-      attributed(() -> session.keepPendingBelow(pending));
+      for (Rank r : ranks) {
+        if (!r.isEnded()) {
+          r.waitForRoom(session.beyond(r.number(), pending));
+        }
+      }
       checkStuckSince();
     }
     return !runnable.isEmpty();

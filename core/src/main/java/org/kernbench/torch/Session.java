@@ -1,9 +1,11 @@
 package org.kernbench.torch;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.BitSet;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.List;
@@ -20,10 +22,14 @@ import org.kernbench.device.Mode;
 import org.kernbench.device.PePort;
 import org.kernbench.device.QueueSet;
 import org.kernbench.device.ReusableProgram;
+import org.kernbench.device.simulator.Fold;
 import org.kernbench.device.simulator.Simulator;
+import org.kernbench.machine.CannotFoldException;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.SimulationException;
+import org.kernbench.machine.spec.MmuSpec;
+import org.kernbench.machine.spec.TlbFill;
 import org.kernbench.tl.Kernel;
 import org.kernbench.tl.LaunchGrid;
 import org.kernbench.tl.PureKernel;
@@ -54,10 +60,39 @@ final class Session implements TensorHost {
 
   private final List<Launch> undeclared = new ArrayList<>();
   private int undeclaredLaunches;
-  private List<Launch> pending = new ArrayList<>();
-  private int tidyAt = 64;
+  private final Pending pending = new Pending();
+  private final Map<Integer, Pending> pendingOf = new HashMap<>();
   private boolean driving;
   private @Nullable Throwable stopped;
+
+  /** Launches that may not be done yet, in order. */
+  private static final class Pending {
+    private static final int FEWEST = 64;
+
+    private final List<Launch> launches = new ArrayList<>();
+    private int tidyAt = FEWEST;
+
+    void add(Launch launch) {
+      if (launches.size() >= tidyAt) {
+        launches.removeIf(Launch::isDone);
+        tidyAt = Math.max(FEWEST, launches.size() * 2);
+      }
+      launches.add(launch);
+    }
+
+    List<Launch> launches() {
+      launches.removeIf(Launch::isDone);
+      return List.copyOf(launches);
+    }
+
+    List<Launch> beyond(int limit) {
+      if (launches.size() > limit) {
+        launches.removeIf(Launch::isDone);
+      }
+      int more = launches.size() > limit ? launches.size() - limit / 2 : 0;
+      return List.copyOf(launches.subList(0, more));
+    }
+  }
 
   /** While there are ranks: which of them is running. */
   private @Nullable Supplier<@Nullable Rank> ranks;
@@ -76,8 +111,23 @@ final class Session implements TensorHost {
   /** How often kernels may have ended, or ranks have waited for operations. */
   private long endings;
 
-  Session(Machine machine, Simulator simulator, TorchOptions options) {
+  /** By which package 0 stands for all; null if every package is simulated. */
+  private final @Nullable Fold fold;
+
+  /** The package whose ranks have programs, if one stands for all. */
+  private final int home;
+
+  /**
+   * A session.
+   *
+   * @param fold by which package 0 stands for all; null if every package is simulated
+   * @param home the package whose ranks have programs then, which run in package 0
+   */
+  Session(
+      Machine machine, Simulator simulator, TorchOptions options, @Nullable Fold fold, int home) {
     this.machine = machine;
+    this.fold = fold;
+    this.home = home;
     this.simulator = simulator;
     this.options = options;
     this.rankLevel = options.collectives().map(CollectiveBackend::rankLevel).orElse(RankLevel.SIP);
@@ -94,7 +144,111 @@ final class Session implements TensorHost {
   }
 
   Device device(int index) {
-    return Device.of(machine, rankLevel, index);
+    boolean isHome = fold != null && isSimulated(index);
+    return Device.of(machine, rankLevel, isHome ? index % devicesPerPackage() : index);
+  }
+
+  private int devicesPerPackage() {
+    return deviceCount() / machine.sips();
+  }
+
+  // ---- one package for all (ADR 0332) ----
+
+  /** Whether package 0 stands for all. */
+  boolean isFolded() {
+    return fold != null;
+  }
+
+  /** The rank whose program runs for one: at its place in package 0, or itself. */
+  int standIn(int rank) {
+    return fold == null ? rank : (home * devicesPerPackage()) + rank % devicesPerPackage();
+  }
+
+  /** Whether a rank has a program of its own. */
+  boolean isSimulated(int rank) {
+    return standIn(rank) == rank;
+  }
+
+  /** Those of some ranks that are simulated. */
+  List<Integer> simulated(List<Integer> ranks) {
+    return fold == null ? ranks : ranks.stream().filter(this::isSimulated).toList();
+  }
+
+  /** How many groups one stands for: of ranks that are all simulated, one in each package. */
+  int copies(List<Integer> ranks) {
+    return fold != null && ranks.stream().allMatch(this::isSimulated) ? machine.sips() : 1;
+  }
+
+  /**
+   * By member of a group the one that is simulated for it; empty if all are themselves.
+   *
+   * @param ranks global numbers, ascending
+   * @throws CannotFoldException if packages do not take part alike
+   */
+  int[] standIns(int[] ranks) {
+    if (fold == null) {
+      return new int[0];
+    }
+    int[] standIns = new int[ranks.length];
+    int[] count = new int[ranks.length];
+    for (int member = 0; member < ranks.length; member++) {
+      int first = Arrays.binarySearch(ranks, standIn(ranks[member]));
+      if (first < 0) {
+        throw notAlike(ranks[member], standIn(ranks[member]));
+      }
+      standIns[member] = first;
+      count[first]++;
+    }
+    int packages = count[standIns[0]];
+    for (int member = 0; member < ranks.length; member++) {
+      boolean all = count[member] == packages && (packages == 1 || packages == machine.sips());
+      if (standIns[member] == member && !all) {
+        throw notAlike(ranks[member], ranks[member]);
+      }
+    }
+    return standIns;
+  }
+
+  private static CannotFoldException notAlike(int rank, int first) {
+    return new CannotFoldException(
+        """
+        rank %s takes part in a group in which not all ranks do that lie as rank %s in their \
+        packages; let all packages take part alike\
+        """
+            .formatted(rank, first));
+  }
+
+  /**
+   * Ranks take parts of their vectors in other orders, which takes the same time only if every
+   * translation is there.
+   *
+   * @throws CannotFoldException if it may not have been
+   */
+  void checkTranslations() {
+    MmuSpec mmu = machine.pe().mmu();
+    if (fold == null || mmu.missPs() == 0) {
+      return;
+    }
+    if (mmu.fill() != TlbFill.AT_MAP) {
+      throw new CannotFoldException(
+          """
+          translations miss at first touch, at another step on each rank; use pe.mmu.fill: \
+          at_map to fold\
+          """);
+    }
+    if (simulator.hasEvicted()) {
+      throw new CannotFoldException(
+          """
+          tensors take more pages than the %s entries of a TLB, so translations miss at another \
+          step on each rank; use more pe.mmu.entries or a larger pe.mmu.page_size to fold\
+          """
+              .formatted(mmu.entries()));
+    }
+  }
+
+  /** What was folded, and how that was checked; empty if every package is simulated. */
+  Optional<String> foldNote() {
+    return Optional.ofNullable(fold).map(Fold::note);
   }
 
   String rankLevelName() {
@@ -295,11 +449,10 @@ final class Session implements TensorHost {
     }
     LaunchRequest spec = new LaunchRequest(use.kernel(), pes, stream, queueSet, after);
     Launch launch = simulator.launch(spec, program);
-    if (pending.size() >= tidyAt) {
-      pending.removeIf(Launch::isDone);
-      tidyAt = Math.max(64, pending.size() * 2);
-    }
     pending.add(launch);
+    if (use.owner() >= 0) {
+      launchedBy(use.owner(), launch);
+    }
     if (use.owner() != KernelRuns.COLLECTIVE && options.collectives().isPresent()) {
       recordBusy(pes, launch);
     }
@@ -429,19 +582,21 @@ final class Session implements TensorHost {
 
   /** Launches that are not done yet. */
   List<Launch> pendingLaunches() {
-    pending.removeIf(Launch::isDone);
-    return List.copyOf(pending);
+    return pending.launches();
   }
 
-  /** Lets time run until half as many launches are under way, if there are more. */
-  void keepPendingBelow(int limit) {
-    if (pending.size() > limit) {
-      pending.removeIf(Launch::isDone);
-      for (int i = 0; pending.size() - i > limit / 2; i++) {
-        drive(pending.get(i));
-      }
-      pending.removeIf(Launch::isDone);
-    }
+  /** A launch of a rank, which takes room in its queue until it is done. */
+  void launchedBy(int rank, Launch launch) {
+    pendingOf.computeIfAbsent(rank, r -> new Pending()).add(launch);
+  }
+
+  /**
+   * The first launches of a rank, which must be done so that half of a number are under way; none
+   * if there are no more than that number.
+   */
+  List<Launch> beyond(int rank, int limit) {
+    Pending own = pendingOf.get(rank);
+    return own == null ? List.of() : own.beyond(limit);
   }
 
   /** Returns when everything launched so far is done. */

@@ -10,10 +10,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.kernbench.device.Launch;
+import org.kernbench.device.Mode;
 import org.kernbench.device.QueueSet;
+import org.kernbench.device.simulator.Fold;
 import org.kernbench.device.simulator.Simulator;
+import org.kernbench.machine.CannotFoldException;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.SimulationException;
@@ -22,6 +27,8 @@ import org.kernbench.tensor.Npy;
 import org.kernbench.tensor.NpyArray;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tl.Kernel;
+import org.kernbench.torch.collective.CollectiveBackend;
+import org.kernbench.torch.collective.ToldCalls;
 import org.kernbench.torch.placement.Device;
 import org.kernbench.torch.placement.DpPolicy;
 import org.kernbench.torch.placement.Layout;
@@ -63,8 +70,53 @@ public final class Torch implements AutoCloseable {
   /** A machine at time 0 with empty memories. */
   public static Torch open(Machine machine, TorchOptions options) {
     Simulator simulator = Simulator.open(machine, options.mode(), options.simulator());
-    Session session = new Session(machine, simulator, options);
+    return opened(new Session(machine, simulator, options, null, 0));
+  }
+
+  /**
+   * A machine of which package 0 is simulated for all, in mode {@code time} (ADR 0332). Of the
+   * ranks that are spawned those in package 0 run, and each stands for those at its place in other
+   * packages.
+   *
+   * @param options with collectives that can tell what their ranks do alike
+   * @param program makes the program that is going to be spawned on all devices: first it is run
+   *     without time for some other packages, and what they launch is compared
+   * @throws CannotFoldException if packages are not alike or do not do alike, with the reason;
+   *     later, if a program asks for what they do not do alike
+   */
+  public static Torch openFolded(
+      Machine machine, TorchOptions options, Supplier<Consumer<Worker>> program) {
+    if (options.mode() != Mode.TIME) {
+      throw new CannotFoldException("one package has no values of others; use mode time to fold");
+    }
+    CollectiveBackend backend =
+        options
+            .collectives()
+            .orElseThrow(() -> new CannotFoldException("without collectives ranks have no group"));
+    Fold fold = Fold.of(machine);
+    TorchOptions untimed = options.withCollectives(new ToldCalls(machine, backend));
+    fold.compareHosts((simulator, sip) -> {
+      try (Torch torch = opened(new Session(machine, simulator, untimed, fold, sip))) {
+        torch.distributed().initProcessGroup(backend.name());
+        torch.multiprocessing().spawn(program.get(), backend.worldSize());
+      }
+    });
+    return opened(
+        new Session(
+            machine,
+            fold.open(options.simulator()),
+            options.withCollectives(backend.folded(fold)),
+            fold,
+            0));
+  }
+
+  private static Torch opened(Session session) {
     return new Torch(session, new Groups(session), 0, true);
+  }
+
+  /** What was folded, and how that was checked; empty if every package is simulated. */
+  public Optional<String> foldNote() {
+    return session.foldNote();
   }
 
   // ---- messages ----
@@ -408,7 +460,10 @@ public final class Torch implements AutoCloseable {
    * Tensor#heldAs}); every purpose is there. What aligns blocks is not counted.
    */
   public Map<Tensor.Purpose, Long> memoryByPurpose() {
-    return session.memory().byPurpose();
+    Map<Tensor.Purpose, Long> bytes = session.memory().byPurpose();
+    int packages = session.isFolded() ? machine().sips() : 1;
+    return bytes.entrySet().stream()
+        .collect(Collectors.toUnmodifiableMap(Map.Entry::getKey, e -> e.getValue() * packages));
   }
 
   /** The moving machine, for time, op log and counts. */

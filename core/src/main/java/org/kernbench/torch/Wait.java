@@ -1,6 +1,7 @@
 package org.kernbench.torch;
 
 import java.util.BitSet;
+import java.util.List;
 import java.util.Optional;
 import org.kernbench.device.Launch;
 
@@ -57,6 +58,39 @@ interface Wait {
     @Override
     public String describe() {
       return "await of kernel " + kernel.name();
+    }
+  }
+
+  /** For room for more launches. */
+  record ForRoom(List<Launch> before) implements Wait {
+    @Override
+    public boolean isOver() {
+      return awaits().isEmpty();
+    }
+
+    @Override
+    public Optional<Launch> awaits() {
+      return before.stream().filter(launch -> !launch.isDone()).findFirst();
+    }
+
+    @Override
+    public boolean endIfDone() {
+      return isOver();
+    }
+
+    @Override
+    public Optional<Launch> launch() {
+      return Optional.empty();
+    }
+
+    @Override
+    public BitSet missing() {
+      return new BitSet();
+    }
+
+    @Override
+    public String describe() {
+      return "room for more launches, of which too many are under way";
     }
   }
 }

@@ -12,7 +12,7 @@ final class RendezvousTest {
   void describe_allArrived_waitsForTheKernelAndNotForNobody() {
     Rendezvous.Fingerprint call =
         new Rendezvous.Fingerprint("allReduce", "group world", 0, "f16[8], SUM");
-    Rendezvous meeting = new Rendezvous(call, new int[] {0}, 0, "Train.java:1");
+    Rendezvous meeting = new Rendezvous(call, new int[] {0}, new int[0], 0, "Train.java:1");
 
     assertThat(meeting.arrive(0, call, null, () -> "Train.java:1")).isTrue();
     assertThat(meeting.describe()).isEqualTo(call + ", which waits for its kernel");
@@ -24,7 +24,7 @@ final class RendezvousTest {
   @Test
   void endIfDone_notAllArrived_doesNotMove() {
     Rendezvous.Fingerprint call = new Rendezvous.Fingerprint("barrier", "group world", 0, "");
-    Rendezvous meeting = new Rendezvous(call, new int[] {0, 1}, 0, "Train.java:1");
+    Rendezvous meeting = new Rendezvous(call, new int[] {0, 1}, new int[0], 0, "Train.java:1");
     assertThat(meeting.arrive(0, call, null, () -> "Train.java:1")).isFalse();
     assertThat(meeting.endIfDone()).isFalse();
     assertThat(meeting.isOver()).isFalse();
@@ -33,7 +33,7 @@ final class RendezvousTest {
   @Test
   void endIfDone_allDone_runsWhatIsLastOnce() {
     Rendezvous.Fingerprint call = new Rendezvous.Fingerprint("barrier", "group world", 0, "");
-    Rendezvous meeting = new Rendezvous(call, new int[] {0}, 0, "Train.java:1");
+    Rendezvous meeting = new Rendezvous(call, new int[] {0}, new int[0], 0, "Train.java:1");
     AtomicInteger runs = new AtomicInteger();
     meeting.endAfter(List.of(), runs::incrementAndGet);
     assertThat(meeting.isOver()).isFalse();

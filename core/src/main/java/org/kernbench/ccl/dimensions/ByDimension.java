@@ -244,7 +244,19 @@ public final class ByDimension implements CollectiveAlgorithm {
         }
       }
       long fitting = Math.max(Math.ceilDiv(longest, most), heldTogether(call, longest));
-      return Math.toIntExact(Math.min(Math.max(1, elements), fitting * how.splits()));
+      return Math.toIntExact(
+          Math.min(Math.max(1, elements), equal(call, elements, fitting * how.splits())));
+    }
+
+    /** Some more blocks if all segments are of one length then. */
+    private long equal(CollectiveCall call, long elements, long blocks) {
+      boolean cuts = call.op() == CollectiveOp.ALL_REDUCE && elements % axes.ranks() == 0;
+      for (long more = blocks; cuts && more <= 2 * blocks; more++) {
+        if (elements % (axes.ranks() * more) == 0) {
+          return more;
+        }
+      }
+      return blocks;
     }
 
     /**

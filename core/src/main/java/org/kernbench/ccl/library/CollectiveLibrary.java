@@ -13,6 +13,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -47,6 +48,7 @@ import org.kernbench.ccl.algorithms.TreeBarrier;
 import org.kernbench.ccl.dimensions.ByDimension;
 import org.kernbench.ccl.flow.DrawnAlgorithm;
 import org.kernbench.device.QueuePlan;
+import org.kernbench.device.simulator.Fold;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.spec.IpcqSpec;
@@ -94,8 +96,12 @@ public final class CollectiveLibrary implements CollectiveBackend {
   private final RankLevel rankLevel;
   private final int worldSize;
 
-  private CollectiveLibrary(Machine machine, CclConfig ccl, String name) {
+  /** By which package 0 stands for all; null if every package is simulated. */
+  private final @Nullable Fold fold;
+
+  private CollectiveLibrary(Machine machine, CclConfig ccl, String name, @Nullable Fold fold) {
     this.machine = machine;
+    this.fold = fold;
     this.ccl = ccl;
     this.config = ccl.of(name);
     this.algorithm = make(ccl, config);
@@ -126,7 +132,12 @@ public final class CollectiveLibrary implements CollectiveBackend {
 
   /** An algorithm of the configuration by its name, on a machine. */
   public static CollectiveLibrary open(Machine machine, CclConfig config, String algorithm) {
-    return new CollectiveLibrary(machine, config, algorithm);
+    return new CollectiveLibrary(machine, config, algorithm, null);
+  }
+
+  @Override
+  public CollectiveLibrary folded(Fold by) {
+    return new CollectiveLibrary(machine, ccl, config.name(), by);
   }
 
   /** Names of the algorithms that need no {@code class}. */
@@ -380,12 +391,21 @@ public final class CollectiveLibrary implements CollectiveBackend {
     return new OfGroup(group, config.name(), algorithm.plan(group, queues, config), queues);
   }
 
+  /** Calls of which one has been compared for all: their ranks do the same, with other vectors. */
+  private record Folded(CollectiveOp op, DType dtype, long elements, int root, boolean inPlace) {
+    static Folded of(CollectiveCall call) {
+      boolean inPlace = call.inputs().getFirst().equals(call.outputs().getFirst());
+      return new Folded(call.op(), call.dtype(), call.elements(), call.root(), inPlace);
+    }
+  }
+
   /** The algorithms, each bound to the group when an operation first needs it. */
   private final class Bound implements Communicator {
     private final Group group;
     private @Nullable Direct direct;
     private @Nullable Bound first;
     private final Map<QueuePlan, QueuePlan> ofCalls = new HashMap<>();
+    private final Map<Folded, QueuePlan> folded = new HashMap<>();
     private final Map<CollectiveOp, Planned> planned = new EnumMap<>(CollectiveOp.class);
 
     Bound(Group group) {
@@ -406,7 +426,7 @@ public final class CollectiveLibrary implements CollectiveBackend {
     @Override
     public Optional<QueuePlan> firstQueues() {
       Planned first = planned.get(CollectiveOp.ALL_REDUCE);
-      return first == null ? Optional.empty() : Optional.of(first.queues);
+      return Optional.ofNullable(first).map(planned -> planned.queues);
     }
 
     @Override
@@ -426,6 +446,11 @@ public final class CollectiveLibrary implements CollectiveBackend {
       return new CollectivePlan(name, queues(by, call), kernel(program, call, reduction));
     }
 
+    /** Whether package 0 does its part for others as well. */
+    private boolean isFolded() {
+      return fold != null && group.leads().stream().anyMatch(pe -> pe.sip() != 0);
+    }
+
     private Kernel kernel(Schedule.RankProgram program, CollectiveCall call, Reduction reduction) {
       if (program instanceof Schedule.SteppedProgram stepped) {
         return (SteppedKernel)
@@ -441,16 +466,29 @@ public final class CollectiveLibrary implements CollectiveBackend {
     }
 
     private QueuePlan queues(Planned by, CollectiveCall call) {
+      if (fold != null && isFolded()) {
+        QueuePlan plan =
+            call.op() == CollectiveOp.ALL_TO_ALL // each may have other splits
+                ? compared(fold, by, call)
+                : folded.computeIfAbsent(Folded.of(call), key -> compared(fold, by, call));
+        return ofCalls.computeIfAbsent(plan, this::checked);
+      }
       List<QueuePlan.Connection> connections = by.schedule.connections(call);
       if (connections.equals(by.queues.connections())) {
         return by.queues;
       }
-      return ofCalls.computeIfAbsent(
-          new QueuePlan(by.queues.spec(), connections),
-          plan -> {
-            SlotSpace.check(machine, plan.spec(), plan.connections());
-            return plan;
-          });
+      return ofCalls.computeIfAbsent(new QueuePlan(by.queues.spec(), connections), this::checked);
+    }
+
+    private QueuePlan compared(Fold by, Planned planned, CollectiveCall call) {
+      return FoldedCall.compared(by, group, planned.schedule, planned.queues.spec(), call);
+    }
+
+    private QueuePlan checked(QueuePlan plan) {
+      UnaryOperator<Pe> home =
+          isFolded() ? pe -> new Pe(0, pe.cube(), pe.pe()) : UnaryOperator.identity();
+      SlotSpace.check(machine, plan.spec(), plan.connections(), home);
+      return plan;
     }
 
     private Direct messages() {
@@ -490,9 +528,16 @@ public final class CollectiveLibrary implements CollectiveBackend {
     private Planned plan(Chosen chosen) {
       IpcqSpec queues = chosen.config.queues(machine.ipcq());
       Schedule schedule = chosen.algorithm.plan(group, queues, chosen.config);
-      List<QueuePlan.Connection> connections = schedule.connections();
-      SlotSpace.check(machine, queues, connections);
-      return new Planned(chosen.config.name(), schedule, new QueuePlan(queues, connections));
+      QueuePlan plan =
+          fold != null && isFolded()
+              ? schedule.representatives(fold, queues, equalParts())
+              : new QueuePlan(queues, schedule.connections());
+      return new Planned(chosen.config.name(), schedule, checked(plan));
+    }
+
+    /** A sum that can be cut into equal parts, to ask for queues that all calls have. */
+    private CollectiveCall equalParts() {
+      return FoldedCall.sum(group, DType.F32, group.size());
     }
   }
 

@@ -171,7 +171,8 @@ public final class Fabric implements Interconnect, EventHandler {
    */
   static Fabric of(Simulation sim, Machine machine, @Nullable Symmetry folded) {
     HbmSlices slices = machine.hbm().isBanked() ? new HbmSlices(machine) : null;
-    return new Fabric(sim, Wires.of(machine, folded), slices, Ties.of(machine), folded);
+    return new Fabric(
+        sim, Wires.of(machine, folded), slices, Ties.of(machine, folded != null), folded);
   }
 
   /** Links given as a table, in one package. */
@@ -462,7 +463,9 @@ public final class Fabric implements Interconnect, EventHandler {
       if (l[link + Wires.LAST_WHO] != who) {
         noteWait(transfer, start - before - headArrives, hop);
         if (meetings != null && start - before > headArrives && meetings.areNoted()) {
-          ties.tell(meetings, ties.packageOfLink(id), l[link + Wires.LAST_WHO], who);
+          int here =
+              folded == null ? ties.packageOfLink(id) : 0; // a class is told by its link there
+          ties.tell(meetings, here, l[link + Wires.LAST_WHO], who);
         }
       }
       l[link + Wires.LAST_WHO] = who;

@@ -37,8 +37,11 @@ public final class Ties {
   /** Whose packages these are; null if there is one only. */
   private final @Nullable Machine machine;
 
-  private Ties(int seatBits, int peBits, int ownSeat, @Nullable Machine machine) {
+  private final boolean folded;
+
+  private Ties(int seatBits, int peBits, int ownSeat, @Nullable Machine machine, boolean folded) {
     this.machine = machine;
+    this.folded = folded;
     this.ownSeat = ownSeat;
     this.ordinalBits = Math.min(MOST_ORDINAL_BITS, KEY_BITS - seatBits - peBits);
     this.idBits = KEY_BITS - seatBits;
@@ -46,13 +49,22 @@ public final class Ties {
 
   /** Those of a machine. */
   public static Ties of(Machine machine) {
+    return of(machine, false);
+  }
+
+  /**
+   * Those of a machine.
+   *
+   * @param folded whether package 0 stands for all
+   */
+  static Ties of(Machine machine, boolean folded) {
     int pes = machine.cubesPerSip() * machine.pesPerCube();
-    return new Ties(bits(machine.sips()), bits(pes), machine.seat(0, 0), machine);
+    return new Ties(bits(machine.sips()), bits(pes), machine.seat(0, 0), machine, folded);
   }
 
   /** Those of a table of links, all of them in one package. */
   static Ties ofOnePackage() {
-    return new Ties(0, 0, 0, null);
+    return new Ties(0, 0, 0, null, false);
   }
 
   private static int bits(int most) {
@@ -107,14 +119,17 @@ public final class Ties {
     return (int) ((who & ((1L << idBits) - 1)) >>> ordinalBits);
   }
 
-  /** The package that lies so to that of a link, most often the same; -1 for the host. */
+  /**
+   * The package that lies so to that of a link, most often the same; -1 for the host, and for any
+   * other where packages are folded.
+   */
   private int packageOf(int packageOfLink, long who) {
     final Machine m = machine;
     int seat = (int) (who >>> idBits);
     if (m != null && seat == ownSeat) {
       return packageOfLink;
     }
-    for (int sip = 0; m != null && sip < m.sips(); sip++) {
+    for (int sip = 0; m != null && !folded && sip < m.sips(); sip++) {
       if (m.seat(packageOfLink, sip) == seat) {
         return sip;
       }

@@ -54,10 +54,14 @@ public final class LaunchMemo implements Fabric.Meetings {
   /** Stretches that are noted at present. */
   int noting;
 
-  /** Nothing is remembered yet; hears of who meets whom on links. */
-  public LaunchMemo(MemoHost host, Machine machine, Simulation sim, Fabric fabric) {
+  /**
+   * Nothing is remembered yet; hears of who meets whom on links.
+   *
+   * @param packages that are simulated, from the first on
+   */
+  public LaunchMemo(MemoHost host, Machine machine, int packages, Simulation sim, Fabric fabric) {
     this.host = host;
-    this.packages = new PackageTwins(machine);
+    this.packages = new PackageTwins(machine, packages);
     this.sim = sim;
     this.fabric = fabric;
     this.agenda = new Agenda(sim);
@@ -280,6 +284,8 @@ public final class LaunchMemo implements Fabric.Meetings {
 
   private @Nullable Noted noted(int sip, int pe) {
     int perPackage = host.pesPerPackage();
-    return sip < 0 || pe >= perPackage ? null : host.pe(sip * perPackage + pe).mark().noted;
+    return packages.has(sip) && pe < perPackage
+        ? host.pe(sip * perPackage + pe).mark().noted
+        : null; // the host's, or where packages are folded another's, which notes nothing
   }
 }

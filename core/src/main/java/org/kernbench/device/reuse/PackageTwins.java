@@ -27,11 +27,21 @@ final class PackageTwins {
 
   private final int[] likes;
 
-  PackageTwins(Machine machine) {
+  /**
+   * Packages of a machine.
+   *
+   * @param packages how many, from the first on: one if it is simulated for all
+   */
+  PackageTwins(Machine machine, int packages) {
     this.pes = machine.cubesPerSip() * machine.pesPerCube();
     this.nodes = machine.hostNode() / machine.sips();
     this.links = machine.linksPerSip();
-    this.likes = IntStream.range(0, machine.sips()).map(sip -> like(machine, sip)).toArray();
+    this.likes = IntStream.range(0, packages).map(sip -> like(machine, sip)).toArray();
+  }
+
+  /** Whether a package is among them. */
+  boolean has(int sip) {
+    return sip >= 0 && sip < likes.length;
   }
 
   private int like(Machine machine, int sip) {

@@ -36,6 +36,9 @@ interface Executor {
 
   MmuCounts mmuCounts();
 
+  /** Whether a translation has had to make room for another one in any TLB. */
+  boolean hasEvicted();
+
   /** Runs until the host has copied bytes; returns how long it took. */
   long hostCopy(PhysicalAddress at, long bytes, CopyDirection direction);
 

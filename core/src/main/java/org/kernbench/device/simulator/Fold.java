@@ -11,8 +11,10 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.TreeSet;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.ObjIntConsumer;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.LaneMask;
 import org.kernbench.device.Mode;
@@ -55,6 +57,8 @@ public final class Fold {
   private final Machine machine;
   private final Symmetry symmetry;
   private int compared;
+  private int hosts;
+  private long commands;
 
   private Fold(Machine machine, Symmetry symmetry) {
     this.machine = machine;
@@ -104,10 +108,41 @@ public final class Fold {
   public String note() {
     return String.format(
         Locale.ROOT,
-        "folded %,d packages in 1 orbit (%s); %d programs compared; rows of package 0 stand for all",
+        "folded %,d packages in 1 orbit (%s); %,d programs%s compared; rows of package 0 stand for all",
         symmetry.order(),
         symmetry.name(),
-        compared + 1);
+        compared + 1,
+        hosts == 0 ? "" : " and those of " + (hosts + 1) + " hosts");
+  }
+
+  // ---- host programs ----
+
+  /**
+   * Runs host programs of the first package, the second, the middle and the last, in which nothing
+   * takes time, and compares which kernels they launch where, on what, and what these depend on as
+   * far as they say it.
+   *
+   * @param host runs those of the ranks of a package as if they were in package 0
+   * @throws CannotFoldException if one does something else than those of package 0
+   */
+  public void compareHosts(ObjIntConsumer<Simulator> host) {
+    Simulator.HostTape first = hostTape(host, 0);
+    int n = machine.sips();
+    for (int sip : new TreeSet<>(List.of(1 % n, n / 2, n - 1))) {
+      Simulator.HostTape.difference(first, hostTape(host, sip))
+          .ifPresent(difference -> {
+            throw new CannotFoldException(
+                "of the host programs of packages 0 and %s %s; let all ranks do alike"
+                    .formatted(sip, difference));
+          });
+      hosts++;
+    }
+  }
+
+  private Simulator.HostTape hostTape(ObjIntConsumer<Simulator> host, int sip) {
+    Simulator.HostTape tape = new Simulator.HostTape(machine);
+    host.accept(Simulator.openFor(tape, machine), sip);
+    return tape;
   }
 
   // ---- places ----
@@ -209,14 +244,15 @@ public final class Fold {
    */
   public void compare(
       List<Pe> pes, QueuePlan plan, Function<PePort, Runnable> program, List<Turn> turns) {
-    long commands = 0;
+    long each = 0;
     Map<Pe, Long> expected = new HashMap<>();
     for (Pe pe : pes) {
       Tape tape = tape(pe, 0, plan, program, turns);
-      commands += tape.commands();
+      each += tape.commands();
       expected.put(pe, tape.hash());
     }
-    Set<Integer> others = chosen(commands);
+    Set<Integer> others = chosen(each);
+    commands += each * others.size();
     for (int sip : others) {
       for (Pe pe : pes) {
         if (tape(pe, sip, plan, program, turns).hash()
@@ -225,12 +261,14 @@ public final class Fold {
         }
       }
     }
-    compared = others.size();
+    compared += others.size();
   }
 
-  private Set<Integer> chosen(long commands) {
+  /** Others to compare with, given how many commands a package has: fewer with each call. */
+  private Set<Integer> chosen(long each) {
     int n = machine.sips();
-    long many = Math.min(MOST_COMPARED, Math.max(FEWEST_COMPARED, COMMANDS / (commands + 1)));
+    long left = Math.max(0, COMMANDS - commands) / (each + 1);
+    long many = Math.min(MOST_COMPARED, Math.max(FEWEST_COMPARED, left));
     Set<Integer> chosen = new LinkedHashSet<>(List.of(1 % n, n / 2, n - 1));
     SplittableRandom hash = new SplittableRandom(n);
     if (n <= many) {
@@ -411,12 +449,8 @@ public final class Fold {
 
     private void region(String form, Region r, long value) {
       if (!(r.address() instanceof PhysicalAddress physical)) {
-        throw new CannotFoldException(
-            """
-            %s reads or writes by virtual addresses, whose translation may differ between \
-            packages\
-            """
-                .formatted(pe));
+        virtual(form, r, value);
+        return;
       }
       Place place = machine.addresses().decode(physical);
       int sip = machine.packageOf(place.nodeId());
@@ -428,6 +462,27 @@ public final class Fold {
       mix(r.rows());
       mix(r.rows() > 1 ? r.strideBytes() : 0);
       say(form, r.bytes(), name, local, value);
+    }
+
+    /** What is mapped in package 0 counts as mapped in all, at the same places in each. */
+    private void virtual(String form, Region r, long value) {
+      int which = 0;
+      while (which < turns.size() && !turns.get(which).holds(r.address().value())) {
+        which++;
+      }
+      if (which == turns.size()) {
+        throw new CannotFoldException(
+            """
+            %s reads or writes by virtual addresses outside of the vectors of its call, whose \
+            translation may differ between packages\
+            """
+                .formatted(pe));
+      }
+      mix(which);
+      mix(r.rows());
+      mix(r.rows() > 1 ? r.strideBytes() : 0);
+      long name = name(r.address().value(), r.extent()) - turns.get(which).start();
+      say(form, r.bytes(), name, 0, value);
     }
 
     private long name(long offset, long extent) {

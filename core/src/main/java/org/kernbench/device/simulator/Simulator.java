@@ -1,9 +1,12 @@
 package org.kernbench.device.simulator;
 
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -15,6 +18,7 @@ import org.kernbench.device.Mode;
 import org.kernbench.device.PePort;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.device.QueueSet;
+import org.kernbench.device.ReusableProgram;
 import org.kernbench.device.Reused;
 import org.kernbench.device.Watch;
 import org.kernbench.device.log.OpLog;
@@ -55,17 +59,29 @@ public final class Simulator implements AutoCloseable {
       int tapeSize,
       ApartRun.Limits apart,
       @Nullable Symmetry folded) {
+    this(
+        machine,
+        mode,
+        options,
+        (memories, map) ->
+            mode == Mode.VALUES
+                ? new ValuesExecutor(machine, memories, map, options)
+                : new TimedExecutor(
+                    new MachineParts(machine, mode, memories, map, options, tapeSize, folded),
+                    options,
+                    apart));
+  }
+
+  private Simulator(
+      Machine machine,
+      Mode mode,
+      SimulatorOptions options,
+      BiFunction<Memories, PageMap, Executor> maker) {
     this.machine = machine;
     this.mode = mode;
     this.memories = new Memories(machine);
     this.map = new PageMap(machine);
-    this.executor =
-        mode == Mode.VALUES
-            ? new ValuesExecutor(machine, memories, map, options)
-            : new TimedExecutor(
-                new MachineParts(machine, mode, memories, map, options, tapeSize, folded),
-                options,
-                apart);
+    this.executor = maker.apply(memories, map);
     this.watch = executor.watch();
     this.told = options.told();
   }
@@ -95,6 +111,11 @@ public final class Simulator implements AutoCloseable {
   static Simulator openFolded(Machine machine, SimulatorOptions options, Symmetry symmetry) {
     return new Simulator(
         machine, Mode.TIME, options, CommandTape.SIZE, ApartRun.Limits.NEVER, symmetry);
+  }
+
+  /** One in which nothing takes time, and a tape keeps what the host does. */
+  static Simulator openFor(HostTape tape, Machine machine) {
+    return new Simulator(machine, Mode.TIME, SimulatorOptions.DEFAULT, (memories, map) -> tape);
   }
 
   /** The description that this machine was built from. */
@@ -137,6 +158,14 @@ public final class Simulator implements AutoCloseable {
   public PhysicalAddress translate(Pe pe, VirtualAddress address) {
     PageMap.Range range = map.require(address.value(), pe.toString());
     return range.physical(range.copyFor(machine.peIndex(pe)), address.value());
+  }
+
+  /**
+   * Whether a translation has had to make room for another one in any TLB; false in mode {@code
+   * values}.
+   */
+  public boolean hasEvicted() {
+    return executor.hasEvicted();
   }
 
   /** What the MMUs did so far; nothing in mode {@code values}. */
@@ -429,5 +458,148 @@ public final class Simulator implements AutoCloseable {
     if (watch != null) {
       watch.closed();
     }
+  }
+
+  /**
+   * What a host program does, to be compared with what another does: every launch is over as soon
+   * as it is called, and nothing takes time. Kept are the launches and what their kernels depend
+   * on, as far as they say it, and which memory was mapped where.
+   */
+  static final class HostTape implements Executor {
+    /**
+     * A step of the program.
+     *
+     * @param what in words
+     * @param pes where
+     * @param stream of a launch
+     * @param on what it depends on
+     */
+    record Step(String what, List<Pe> pes, int stream, Object on) {}
+
+    private final Machine machine;
+    private final OpLog log;
+    private final List<Step> steps = new ArrayList<>();
+
+    HostTape(Machine machine) {
+      this.machine = machine;
+      this.log = new OpLog(machine, 0);
+    }
+
+    /** In words, the first step in which two programs differ; empty if they are the same. */
+    static Optional<String> difference(HostTape one, HostTape other) {
+      int both = Math.min(one.steps.size(), other.steps.size());
+      int at = 0;
+      while (at < both && one.steps.get(at).equals(other.steps.get(at))) {
+        at++;
+      }
+      if (at == one.steps.size() && at == other.steps.size()) {
+        return Optional.empty();
+      }
+      String first = one.told(at);
+      String second = other.told(at);
+      return Optional.of(
+          first.equals(second)
+              ? "step %s is %s, which depends on something else in each; expected the same"
+                  .formatted(at, first)
+              : "step %s is %s in one, %s in the other; expected the same"
+                  .formatted(at, first, second));
+    }
+
+    private String told(int at) {
+      if (at == steps.size()) {
+        return "the end";
+      }
+      Step step = steps.get(at);
+      String more = step.pes.size() > 1 ? " and %s more".formatted(step.pes.size() - 1) : "";
+      return step.pes.isEmpty() ? step.what : step.what + " on " + step.pes.getFirst() + more;
+    }
+
+    @Override
+    public QueueSet install(QueuePlan plan) {
+      return new InstalledQueues(plan);
+    }
+
+    @Override
+    public void uninstall(QueueSet set) {
+      InstalledQueues.of(set).removed();
+    }
+
+    @Override
+    public Launch launch(LaunchRequest spec, Function<PePort, Runnable> program) {
+      LaunchState launch = new LaunchState(spec, program, steps.size(), 0);
+      launch.started(0);
+      for (Pe pe : spec.pes()) {
+        launch.finished(machine.peIndex(pe), 0, -1, 0);
+      }
+      steps.add(new Step("launch of " + spec.name(), spec.pes(), spec.stream(), key(program)));
+      return launch;
+    }
+
+    private static Object key(Function<PePort, Runnable> program) {
+      return program instanceof ReusableProgram known
+          ? known.key().<Object>map(key -> key).orElse(ReusableProgram.class)
+          : program.getClass();
+    }
+
+    @Override
+    public void mapped(PageMap.Range range) {
+      List<Pe> holders = Arrays.stream(range.holders).mapToObj(machine::peAt).toList();
+      steps.add(new Step("memory of " + range.name, holders, 0, List.of(range.start, range.end)));
+    }
+
+    @Override
+    public void unmaps(PageMap.Range range) {}
+
+    @Override
+    public MmuCounts mmuCounts() {
+      return new MmuCounts(0, 0);
+    }
+
+    @Override
+    public boolean hasEvicted() {
+      return false;
+    }
+
+    @Override
+    public long hostCopy(PhysicalAddress at, long bytes, CopyDirection direction) {
+      steps.add(new Step("copy by the host", List.of(), 0, List.of(at, bytes, direction)));
+      return 0;
+    }
+
+    @Override
+    public void driveToFirst(List<Launch> launches) {}
+
+    @Override
+    public long nowPs() {
+      return 0;
+    }
+
+    @Override
+    public long eventCount() {
+      return steps.size();
+    }
+
+    @Override
+    public OpLog log() {
+      return log;
+    }
+
+    @Override
+    public int peakSlots(QueueSet set) {
+      return 0;
+    }
+
+    @Override
+    public Optional<Reused> reused() {
+      return Optional.empty();
+    }
+
+    @Override
+    public @Nullable Watch watch() {
+      return null;
+    }
+
+    @Override
+    public void close() {}
   }
 }

@@ -31,6 +31,7 @@ import org.kernbench.device.memory.MmuCounts;
 import org.kernbench.device.memory.PageMap;
 import org.kernbench.device.reuse.LaunchMemo;
 import org.kernbench.device.reuse.MemoHost;
+import org.kernbench.machine.CannotFoldException;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.PhysicalAddress;
@@ -121,13 +122,12 @@ final class TimedExecutor
   private @Nullable LaunchMemo memo(boolean reuse) {
     return reuse
             && parts.mode == Mode.TIME
-            && parts.folded == null
             && parts.watch == null
-            && machine.sips() < MOST_PACKAGES_REUSED
+            && (parts.folded != null || machine.sips() < MOST_PACKAGES_REUSED)
             && machine.pe().cpu().dispatchPs() > 0
             && fabric instanceof Fabric f
             && !f.isBanked()
-        ? new LaunchMemo(this, machine, sim, f)
+        ? new LaunchMemo(this, machine, parts.folded == null ? machine.sips() : 1, sim, f)
         : null;
   }
 
@@ -141,6 +141,11 @@ final class TimedExecutor
 
   @Override
   public TimedPe pe(int index) {
+    if (index >= pes.length) {
+      throw new CannotFoldException(
+          "%s is used beside package 0, which stands for all; let all packages do alike"
+              .formatted(machine.peAt(index)));
+    }
     TimedPe p = pes[index];
     if (p == null) {
       p = new TimedPe(world, index, machine.peAt(index), commands, this);
@@ -222,6 +227,11 @@ final class TimedExecutor
     if (memo != null) {
       memo.touchAll(why);
     }
+  }
+
+  @Override
+  public boolean hasEvicted() {
+    return Arrays.stream(pes).anyMatch(p -> p != null && p.mmu.evictions() > 0);
   }
 
   @Override

@@ -337,6 +337,11 @@ final class ValuesExecutor implements Executor {
   public void unmaps(PageMap.Range range) {}
 
   @Override
+  public boolean hasEvicted() {
+    return false;
+  }
+
+  @Override
   public MmuCounts mmuCounts() {
     return new MmuCounts(0, 0);
   }

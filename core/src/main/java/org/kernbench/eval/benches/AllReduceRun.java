@@ -11,10 +11,7 @@ import org.kernbench.config.UsageException;
 import org.kernbench.device.Launch;
 import org.kernbench.device.Mode;
 import org.kernbench.device.QueueSet;
-import org.kernbench.device.log.Cause;
-import org.kernbench.device.log.OpKind;
 import org.kernbench.device.log.OpLog;
-import org.kernbench.device.log.TransferLog;
 import org.kernbench.device.simulator.Simulator;
 import org.kernbench.device.simulator.SimulatorOptions;
 import org.kernbench.eval.Folding;
@@ -332,33 +329,6 @@ public record AllReduceRun(
     long wayPs = launch.startPs() - launch.enqueuedPs();
     outcome.launchWay(wayPs).metric("launch_ns", Numbers.ns(wayPs));
     outcome.metric("peak_slots", simulator.peakSlots(queues));
-    explain(outcome, simulator.opLog(), launch, ipcq);
-  }
-
-  /** Whose credit it was that a message waited for, the rows of one package do not say. */
-  static void explain(Outcome outcome, OpLog log, Launch launch, IpcqSpec ipcq) {
-    if (log.packagesPerRow() > 1 && log.isComplete() && waitsForCredits(log, ipcq)) {
-      outcome.opLog(log);
-      outcome.noBreakdown(
-          """
-          messages waited for credits of other packages, of which a folded op log has no rows, \
-          so the critical path is not known; --fold off follows it\
-          """);
-    } else {
-      outcome.explained(log, launch, ipcq);
-    }
-  }
-
-  private static boolean waitsForCredits(OpLog log, IpcqSpec ipcq) {
-    boolean waits = ipcq.recvAwaitsCredit();
-    for (int id = 0; id < log.size() && !waits; id++) {
-      waits = log.has(id) && log.cause(id) == Cause.CREDIT;
-      int part = log.transfers().lastPart(id);
-      while (part != TransferLog.NONE && !waits && log.kind(id) == OpKind.SEND) {
-        waits = !log.transfers().isFromSwitch(part) && log.transfers().by(part) >= 0;
-        part = log.transfers().previous(part);
-      }
-    }
-    return waits;
+    outcome.explained(simulator.opLog(), launch, ipcq);
   }
 }

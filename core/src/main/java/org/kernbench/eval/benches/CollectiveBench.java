@@ -189,10 +189,7 @@ final class CollectiveBench implements Bench {
     try {
       CollectiveTrial.Folded folded =
           context.choosesPoint()
-              ? trial.runFolded(
-                  question,
-                  context.recordingOfPoint(),
-                  (log, launch, queues) -> AllReduceRun.explain(outcome, log, launch, queues))
+              ? trial.runFolded(question, context.recordingOfPoint(), outcome::explained)
               : trial.runFolded(question, context.recording(0), (log, launch, queues) -> {});
       outcome.folded(folded.note());
       return Optional.of(folded.result());

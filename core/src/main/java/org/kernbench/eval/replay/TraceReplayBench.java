@@ -41,12 +41,6 @@ public final class TraceReplayBench implements Bench {
   private static final String SAMPLE = "sample:";
   private static final long PROBE_PS = 1_000_000;
 
-  /**
-   * Each rank of a trace had a host of its own, and none waited for what others had launched: a
-   * pipeline of 64 stages, 33,000 launches, took 7 % longer with one queue of 4096 for all.
-   */
-  private static final int PENDING_OF_RANK = 4096;
-
   private static final Param<String> WORKLOAD =
       Param.word(
           "workload",
@@ -167,8 +161,7 @@ public final class TraceReplayBench implements Bench {
                 .withCollectives(library))) {
       torch.distributed().initProcessGroup(library.name());
       replay.makeGroups(torch);
-      int pending = (int) Math.min(Integer.MAX_VALUE, (long) PENDING_OF_RANK * graph.ranks());
-      torch.multiprocessing().spawn(replay::body, graph.ranks(), pending);
+      torch.multiprocessing().spawn(replay::body, graph.ranks());
       torch.synchronize();
       report(outcome, torch, graph, replay, times);
     }

@@ -5,6 +5,7 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicReference;
 import org.kernbench.ccl.CollectiveException;
@@ -13,9 +14,11 @@ import org.kernbench.device.Mode;
 import org.kernbench.eval.BenchContext;
 import org.kernbench.eval.Outcome;
 import org.kernbench.eval.Param;
+import org.kernbench.machine.CannotFoldException;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.SimulationException;
 import org.kernbench.nn.kernels.Compute;
+import org.kernbench.nn.optim.DataParallel;
 import org.kernbench.nn.parallel.Dim;
 import org.kernbench.nn.parallel.HyperCommGrid;
 import org.kernbench.nn.parallel.ParallelLayout;
@@ -23,6 +26,7 @@ import org.kernbench.nn.parallel.RankGenerator;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.torch.ProcessGroup;
+import org.kernbench.torch.Torch;
 import org.kernbench.torch.TorchOptions;
 import org.kernbench.torch.Worker;
 import org.kernbench.torch.collective.ReduceKind;
@@ -39,6 +43,7 @@ final class AllReduceChoice {
   private static final String AUTO = "auto";
   private static final String BY_LEVEL = "by_level";
   private static final String RING = "ring";
+  private static final String BY_DIMENSION = "by_dimension";
 
   static final Param<String> PARAM =
       Param.word(
@@ -58,8 +63,11 @@ final class AllReduceChoice {
           "torus_both_orders",
           "packed_trees",
           "two_shot",
-          "by_dimension",
+          BY_DIMENSION,
           "in_switch");
+
+  /** Those of them in which ranks do alike. */
+  private static final List<String> ALIKE = List.of(RING, BY_DIMENSION);
 
   /** What is simulated of a sum at most, in bytes and in chunks of the fabric. */
   private static final long MOST_BYTES = 16 << 20;
@@ -96,6 +104,7 @@ final class AllReduceChoice {
   private final int worldSize;
   private final Sums sums;
   private final String asked;
+  private final boolean folds;
   private final Map<Spread, String> chosen = new EnumMap<>(Spread.class);
   private final Map<Spread, Tried> tried = new EnumMap<>(Spread.class);
 
@@ -106,10 +115,18 @@ final class AllReduceChoice {
    * A choice for ranks of some level.
    *
    * @param worldSize ranks of the run, at least those that sum
+   * @param folds whether one package can stand for all: then algorithms are tried in which ranks do
+   *     alike, and of each one package
    */
   AllReduceChoice(
-      BenchContext context, Machine machine, RankLevel level, int worldSize, Sums sums) {
+      BenchContext context,
+      Machine machine,
+      RankLevel level,
+      int worldSize,
+      Sums sums,
+      boolean folds) {
     this.context = context;
+    this.folds = folds;
     this.machine = machine;
     this.level = level;
     this.worldSize = worldSize;
@@ -117,9 +134,17 @@ final class AllReduceChoice {
     this.asked = context.param(PARAM);
   }
 
-  /** What the user named, or a ring: to compare other things that are to be chosen as well. */
+  /**
+   * What the user named, or one that needs no choice: to compare other things that are to be chosen
+   * as well.
+   */
   CclConfig untried() {
-    return ccl(tries() ? RING : asked, worldSize);
+    return ccl(tries() ? first() : asked, worldSize);
+  }
+
+  /** What goes without a choice. */
+  private String first() {
+    return folds ? BY_DIMENSION : RING;
   }
 
   /** Collectives of ranks that compute on some of their PEs. */
@@ -162,43 +187,50 @@ final class AllReduceChoice {
       return asked;
     }
     if (sums.isEmpty() || (asked.equals(BY_LEVEL) && level != RankLevel.SIP)) {
-      return RING;
+      return first();
     }
-    String best = RING;
+    Optional<String> alike = folds ? quickest(true, spread) : Optional.empty();
+    return alike.or(() -> quickest(false, spread)).orElse(RING);
+  }
+
+  /** The quickest of those that can be tried. */
+  private Optional<String> quickest(boolean folded, Spread spread) {
+    Optional<String> best = Optional.empty();
     long least = Long.MAX_VALUE;
     List<String> all = new ArrayList<>();
-    for (String name : TRIED) {
-      OptionalLong ps = timePs(name, spread);
+    for (String name : folded ? ALIKE : TRIED) {
+      OptionalLong ps = timePs(folded, name, spread);
       if (ps.isPresent()) {
         all.add(String.format(Locale.ROOT, "%s %.3f us", name, ps.getAsLong() / 1e6));
         if (ps.getAsLong() < least) {
           least = ps.getAsLong();
-          best = name;
+          best = Optional.of(name);
         }
       }
     }
-    tried.put(spread, new Tried(best, String.join(", ", all)));
+    best.ifPresent(name -> tried.put(spread, new Tried(name, String.join(", ", all))));
     return best;
   }
 
   /**
    * How long the sums take, one after the other; empty if the algorithm is for no group of them.
    */
-  private OptionalLong timePs(String name, Spread spread) {
+  private OptionalLong timePs(boolean folded, String name, Spread spread) {
     AtomicReference<OptionalLong> found = new AtomicReference<>(OptionalLong.empty());
     try {
       TwoModuleStep.run(
+          folded,
           machine,
           ccl(name, sums.ranks()),
           TorchOptions.DEFAULT.withMode(Mode.TIME).withSpread(spread),
           sums.ranks(),
-          this::sum,
+          () -> this::sum,
           torch -> {
             if (torch.distributed().history().stream().anyMatch(c -> c.algorithm().equals(name))) {
               found.set(OptionalLong.of(torch.simulator().nowPs()));
             }
           });
-    } catch (CollectiveException | SimulationException e) {
+    } catch (CollectiveException | SimulationException | CannotFoldException e) {
       return OptionalLong.empty(); // not on this machine, in these groups, or with these slots
     }
     return found.get();
@@ -221,7 +253,15 @@ final class AllReduceChoice {
   private void allReduce(Worker worker, ProcessGroup group, long bytes) {
     long most = Math.min(MOST_BYTES, MOST_CHUNKS * machine.fabric().chunkBytes());
     int rows = Math.toIntExact(Math.max(1, Math.min(bytes, most) / ROW_BYTES));
-    Shape shape = Shape.of(rows, ROW_BYTES / DType.F32.sizeBytes());
-    group.allReduce(Compute.spread(worker.torch(), "sum", shape, DType.F32), ReduceKind.SUM);
+    int columns = ROW_BYTES / DType.F32.sizeBytes();
+    Torch torch = worker.torch();
+    Shape shape =
+        folds // as buckets of gradients are
+            ? Shape.of(
+                Math.toIntExact(
+                    DataParallel.filledUp(
+                        (long) rows * columns, (long) group.size() * Compute.pes(torch))))
+            : Shape.of(rows, columns);
+    group.allReduce(Compute.spread(torch, "sum", shape, DType.F32), ReduceKind.SUM);
   }
 }

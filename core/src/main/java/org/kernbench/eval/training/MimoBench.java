@@ -216,7 +216,7 @@ public final class MimoBench implements Bench {
     StepRecord record = new StepRecord();
     double flops = TwoModuleStep.flops(setup.model, setup.settings.frozen(), setup.data);
     AllReduceChoice sums =
-        new AllReduceChoice(context, machine, level, layout.worldSize(), sums(setup));
+        new AllReduceChoice(context, machine, level, layout.worldSize(), sums(setup), false);
     Spread spread =
         context
             .param(TrainingParams.SPREAD)

@@ -54,7 +54,7 @@ public final class OperationRows {
     this.machine = machine;
     this.pes = pes;
     this.totalPs = totalPs;
-    this.complete = ops.completed() <= ops.size();
+    this.complete = ops.completed() <= (long) ops.size() * ops.packagesPerRow();
     LaunchLog log = ops.launches();
     BusyEngines busy = new BusyEngines(ops, ofRank);
     for (int i = 0; i < log.size(); i++) {

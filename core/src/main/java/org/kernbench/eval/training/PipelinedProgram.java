@@ -123,7 +123,7 @@ final class PipelinedProgram {
   }
 
   private int number(ParallelLayout layout, int microbatch) {
-    return layout.dp().rank() * schedule.microbatches() + microbatch;
+    return program.replica(layout) * schedule.microbatches() + microbatch;
   }
 
   private Samples tokens(ParallelLayout layout, SequencePart part, int microbatch) {

@@ -5,17 +5,24 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.function.Supplier;
 import org.kernbench.ccl.bounds.Bounds;
 import org.kernbench.ccl.library.CclConfig;
 import org.kernbench.ccl.library.CollectiveLibrary;
 import org.kernbench.config.UsageException;
 import org.kernbench.device.Mode;
+import org.kernbench.device.log.OpLog;
+import org.kernbench.device.simulator.Fold;
 import org.kernbench.eval.Bench;
 import org.kernbench.eval.BenchContext;
+import org.kernbench.eval.Folding;
 import org.kernbench.eval.Outcome;
 import org.kernbench.eval.Param;
 import org.kernbench.eval.Params;
 import org.kernbench.eval.output.Numbers;
+import org.kernbench.machine.CannotFoldException;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.nn.compare.StepCheck;
@@ -259,6 +266,7 @@ public final class TrainingBench implements Bench {
     if (scope != Scope.MLP) {
       all.addAll(ExpertParams.ALL);
     }
+    all.add(TrainingParams.SAMPLES);
     all.add(TrainingParams.ROWS);
     all.add(Injection.PARAM);
     return all;
@@ -316,8 +324,15 @@ public final class TrainingBench implements Bench {
     ExpertParams.check(config, context.mode());
     checkF8(setup, context.mode());
     Injection.check(setup);
+    boolean alike = alike(context, config);
     AllReduceChoice sums =
-        new AllReduceChoice(context, machine, context.param(LEVEL), setup.ranks(), sums(setup));
+        new AllReduceChoice(
+            context,
+            machine,
+            context.param(LEVEL),
+            setup.ranks(),
+            sums(setup),
+            alike && canFold(machine) && setup.ranks() == context.param(LEVEL).devices(machine));
     Outcome outcome = Outcome.on(machine);
     outcome
         .condition("ranks", setup.ranks())
@@ -330,34 +345,123 @@ public final class TrainingBench implements Bench {
                 outcome,
                 context.param(LEVEL),
                 TrainingFlops.boundPs(machine, paced(setup, machine) / setup.ranks(), 1),
-                by -> timePs(machine, setup, by, sums.untried()));
-    CollectiveLibrary library = CollectiveLibrary.open(machine, sums.ccl(spread));
+                by ->
+                    folded(
+                            context,
+                            alike,
+                            why -> {},
+                            () -> timePs(true, machine, setup, alike, by, sums.untried()))
+                        .orElseGet(() -> timePs(false, machine, setup, alike, by, sums.untried())));
+    CclConfig ccl = sums.ccl(spread);
     sums.report(outcome, spread);
     setup.pipe().conditions(outcome);
     setup.documents().ifPresent(d -> DocumentsParam.conditions(outcome, d));
     setup.config().experts().ifPresent(e -> ExpertParams.conditions(outcome, e));
-    try (Torch torch =
-        Torch.open(
-            machine,
-            TorchOptions.DEFAULT
-                .withMode(context.mode())
-                .withSimulator(context.param(TrainingParams.ROWS).recording(context))
-                .withSpread(spread)
-                .withCollectives(library))) {
-      TrainingProgram program = new TrainingProgram(setup);
-      torch.distributed().initProcessGroup(library.name());
-      torch.multiprocessing().spawn(program::body, setup.ranks());
-      torch.synchronize();
-      if (scope == Scope.STEP) {
-        outcome.metric("needs", fit.on(spread).estimate());
-      }
-      report(
-          outcome, torch, setup, program, context.param(LEVEL), context.param(TrainingParams.ROWS));
-      if (context.mode() != Mode.TIME) {
-        values(outcome, machine, sums.ofOneRank(), setup, program.record());
-      }
+    TorchOptions options =
+        TorchOptions.DEFAULT
+            .withMode(context.mode())
+            .withSimulator(context.param(TrainingParams.ROWS).recording(context))
+            .withSpread(spread);
+    Function<Boolean, TrainingProgram> run =
+        folded -> {
+          List<TrainingProgram> programs = new ArrayList<>(); // those that are run first are tried
+          TwoModuleStep.run(
+              folded,
+              machine,
+              ccl,
+              options,
+              setup.ranks(),
+              () -> {
+                programs.add(program(setup, alike));
+                return programs.getLast()::body;
+              },
+              torch -> {
+                torch.foldNote().ifPresent(outcome::folded);
+                if (scope == Scope.STEP) {
+                  outcome.metric("needs", fit.on(spread).estimate());
+                }
+                report(
+                    outcome,
+                    torch,
+                    setup,
+                    programs.getLast(),
+                    context.param(LEVEL),
+                    context.param(TrainingParams.ROWS));
+              });
+          return programs.getLast();
+        };
+    TrainingProgram program =
+        folded(
+                context,
+                alike,
+                why -> outcome.condition("fold", "no: " + why),
+                () -> run.apply(true))
+            .orElseGet(() -> run.apply(false));
+    if (context.mode() != Mode.TIME) {
+      values(outcome, machine, sums.ofOneRank(), setup, program.record());
     }
     return outcome;
+  }
+
+  private static boolean canFold(Machine machine) {
+    try {
+      Fold.of(machine);
+      return true;
+    } catch (CannotFoldException e) {
+      return false;
+    }
+  }
+
+  private static TrainingProgram program(Setup setup, boolean alike) {
+    TrainingProgram program = new TrainingProgram(setup);
+    return alike ? program.withReplicasAlike() : program;
+  }
+
+  /** Whether all replicas have the samples of the first. */
+  private static boolean alike(BenchContext context, TransformerConfig config) {
+    boolean alike = context.param(TrainingParams.SAMPLES) == TrainingParams.Samples.ALIKE;
+    if (alike && context.mode() != Mode.TIME) {
+      throw new UsageException(
+          """
+          samples=alike: values are compared with those of samples that differ; expected --mode \
+          time, or samples=own\
+          """);
+    }
+    if (alike && config.experts().isPresent()) {
+      throw new UsageException(
+          """
+          samples=alike: experts get tokens by the number of a replica, so replicas differ all the \
+          same; expected samples=own, or a model without experts\
+          """);
+    }
+    return alike;
+  }
+
+  /**
+   * Runs the ranks of one package for all, if that is exact and not declined.
+   *
+   * @param refused is told why it is not exact
+   * @throws UsageException if it is not exact, and was asked for
+   */
+  private static <T> Optional<T> folded(
+      BenchContext context, boolean alike, Consumer<String> refused, Supplier<T> run) {
+    Folding folding = context.folding();
+    if (folding == Folding.OFF || (folding == Folding.AUTO && !alike)) {
+      return Optional.empty();
+    }
+    try {
+      if (!alike) {
+        throw new CannotFoldException(
+            "replicas have samples of their own; use samples=alike to fold");
+      }
+      return Optional.of(run.get());
+    } catch (CannotFoldException e) {
+      if (folding == Folding.ON) {
+        throw new UsageException("cannot fold: " + e.getMessage());
+      }
+      refused.accept(e.getMessage());
+      return Optional.empty();
+    }
   }
 
   /**
@@ -376,14 +480,16 @@ public final class TrainingBench implements Bench {
   }
 
   /** How long it takes, without values. */
-  private static long timePs(Machine machine, Setup setup, Spread spread, CclConfig ccl) {
+  private static long timePs(
+      boolean folded, Machine machine, Setup setup, boolean alike, Spread spread, CclConfig ccl) {
     AtomicLong ps = new AtomicLong();
     TwoModuleStep.run(
+        folded,
         machine,
         ccl,
         TorchOptions.DEFAULT.withMode(Mode.TIME).withSpread(spread),
         setup.ranks(),
-        new TrainingProgram(setup.withoutValues())::body,
+        () -> program(setup.withoutValues(), alike)::body,
         torch -> ps.set(torch.simulator().nowPs()));
     return ps.get();
   }
@@ -553,8 +659,9 @@ public final class TrainingBench implements Bench {
       RankLevel level,
       TrainingParams.Rows rows) {
     boolean timed = torch.simulator().mode() != Mode.VALUES;
-    outcome.simulated(
-        torch.simulator().eventCount(), timed ? torch.simulator().opLog().hash() : "");
+    OpLog log = torch.simulator().opLog();
+    String hash = log.isHashOfAll() ? log.hash() : log.hash() + " of package 0";
+    outcome.simulated(torch.simulator().eventCount(), timed ? hash : "");
     if (!timed) {
       return;
     }

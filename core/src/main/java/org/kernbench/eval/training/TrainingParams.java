@@ -38,6 +38,22 @@ final class TrainingParams {
           a scale of each tensor's current largest value\
           """);
 
+  static final Param<Samples> SAMPLES =
+      Param.choice(
+          "samples",
+          Samples.OWN,
+          Samples.class,
+          """
+          whether replicas have samples of their own, or alike those of the first: then one package \
+          can stand for all (mode time)\
+          """);
+
+  /** What samples data-parallel replicas have. */
+  enum Samples {
+    OWN,
+    ALIKE
+  }
+
   /** Where scales of products in 8 bits come from. */
   enum F8Scaling {
     /** There are no such products. */

@@ -55,6 +55,8 @@ final class TrainingProgram {
   private final SummedGradients summed = new SummedGradients();
   private boolean readsGathered;
   private boolean skipped;
+  private boolean alike;
+  private int bodies;
   private final List<AutoCloseable> open = new ArrayList<>();
 
   TrainingProgram(Setup setup) {
@@ -69,6 +71,17 @@ final class TrainingProgram {
   TrainingProgram readingGathered() {
     readsGathered = true;
     return this;
+  }
+
+  /** Gives every replica the samples of the first, so that one can stand for all. */
+  TrainingProgram withReplicasAlike() {
+    alike = true;
+    return this;
+  }
+
+  /** The number of the replica whose samples a rank has. */
+  int replica(ParallelLayout layout) {
+    return alike ? 0 : layout.dp().rank();
   }
 
   /** What the ranks of a pipeline did when. */
@@ -119,6 +132,7 @@ final class TrainingProgram {
 
   void body(Worker w) {
     Setup s = setup;
+    bodies++;
     if (s.pipe().schedule().isPresent()) {
       new PipelinedProgram(this, s, s.pipe().schedule().get()).body(w);
       return;
@@ -127,7 +141,7 @@ final class TrainingProgram {
         layout(w).with(s.context()).sharingKeys(w.distributed(), s.config().keyHeads());
     Init init = init(w.torch());
     int batch = s.batch() / s.dp();
-    SequencePart part = s.part(layout.cp().rank()).ofSamples(layout.dp().rank() * batch, batch);
+    SequencePart part = s.part(layout.cp().rank()).ofSamples(replica(layout) * batch, batch);
     switch (s.scope()) {
       case MLP -> {
         Mlp mlp = new Mlp("mlp", s.config(), layout, init);
@@ -222,7 +236,7 @@ final class TrainingProgram {
   void bound(StepBound step) {
     step.moves(mostMoved);
     step.changes(mostRead, mostWritten);
-    summed.tell(step, setup.ranks());
+    summed.tell(step, bodies);
   }
 
   /** Parameters and two inputs are read, a result of their size and gradients written. */
@@ -359,7 +373,7 @@ final class TrainingProgram {
     model.recompute(setup.pipe().recompute());
     int batch = setup.batch() / setup.dp();
     int[] at = part.own();
-    Samples samples = samples(at, layout.dp().rank() * batch, batch);
+    Samples samples = samples(at, replica(layout) * batch, batch);
     int[] ids = samples.ids;
     int[] targets = samples.targets;
     double[] mask = without(samples.mask, batch);

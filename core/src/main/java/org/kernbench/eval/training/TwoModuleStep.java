@@ -3,9 +3,11 @@ package org.kernbench.eval.training;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.kernbench.ccl.library.CclConfig;
 import org.kernbench.ccl.library.CollectiveLibrary;
 import org.kernbench.device.Mode;
+import org.kernbench.machine.CannotFoldException;
 import org.kernbench.machine.Machine;
 import org.kernbench.nn.layers.TransformerConfig;
 import org.kernbench.nn.multimodal.Microbatch;
@@ -36,10 +38,29 @@ public final class TwoModuleStep {
       int ranks,
       Consumer<Worker> body,
       Consumer<Torch> afterwards) {
+    run(false, machine, ccl, options, ranks, () -> body, afterwards);
+  }
+
+  /**
+   * Runs a program on every rank, or on those of the first package for all.
+   *
+   * @param program makes one that remembers nothing of another that has run
+   * @throws CannotFoldException if that is not exact
+   */
+  static void run(
+      boolean folded,
+      Machine machine,
+      CclConfig ccl,
+      TorchOptions options,
+      int ranks,
+      Supplier<Consumer<Worker>> program,
+      Consumer<Torch> afterwards) {
     CollectiveLibrary library = CollectiveLibrary.open(machine, ccl);
-    try (Torch torch = Torch.open(machine, options.withCollectives(library))) {
+    TorchOptions all = options.withCollectives(library);
+    try (Torch torch =
+        folded ? Torch.openFolded(machine, all, program) : Torch.open(machine, all)) {
       torch.distributed().initProcessGroup(library.name());
-      torch.multiprocessing().spawn(body, ranks);
+      torch.multiprocessing().spawn(program.get(), ranks);
       torch.synchronize();
       afterwards.accept(torch);
     }

@@ -352,6 +352,11 @@ public final class Compute implements Dependent {
     return torch.mesh().size() > 1;
   }
 
+  /** PEs that compute in a rank's view. */
+  public static int pes(Torch torch) {
+    return torch.mesh().size();
+  }
+
   /** Whether the PEs that compute are those of several cubes. */
   public boolean isPackage() {
     return mesh.axes().get(0).size() * mesh.axes().get(1).size() > 1;

@@ -75,8 +75,7 @@ final class Bucket {
       all += members.get(i).shape().elements();
     }
     this.elements = all;
-    int ranks = isDivided() ? group().size() : 1;
-    this.each = Math.ceilDiv(all, ranks);
+    this.each = isDivided() ? Math.ceilDiv(all, group().size()) : filledUp(all);
     if (!dividesGradients()) {
       keepGradients();
     }
@@ -93,6 +92,11 @@ final class Bucket {
             : null;
     this.ownValues = isDivided() ? divideValues() : null;
     divisions.forEach(this::cut);
+  }
+
+  private long filledUp(long all) {
+    long parts = groups.stream().mapToLong(ProcessGroup::size).reduce(1, (a, b) -> a * b);
+    return parts == 1 ? all : DataParallel.filledUp(all, parts * Compute.pes(torch));
   }
 
   private DType gradType() {

@@ -127,11 +127,12 @@ public final class Communication {
     private long exposed;
 
     void add(CollectiveRun run, long bytes, boolean timed) {
-      calls++;
-      payload += run.bytes();
+      int copies = run.copies();
+      calls += copies;
+      payload += copies * run.bytes();
       sent += bytes;
-      time += timed ? run.durationPs() : 0;
-      exposed += timed ? run.exposedPs() : 0;
+      time += timed ? copies * run.durationPs() : 0;
+      exposed += timed ? copies * run.exposedPs() : 0;
     }
 
     Line line(Key key, boolean counted) {
@@ -166,7 +167,7 @@ public final class Communication {
         List<Integer> own = byPe.get(machine.peIndex(log.pe(id)));
         int run = latest(own, runs, log.issuePs(id));
         if (run >= 0) {
-          sent[run] += log.bytes(id);
+          sent[run] += (long) log.bytes(id) * log.packagesPerRow();
         }
       }
     }

@@ -55,6 +55,8 @@ public final class DataParallel {
   /** Buckets of 4 MiB, summed beside the backward pass; whole optimizer on every rank. */
   public static final Options DEFAULT = new Options(4 << 20, true, Zero.NONE, Optional.empty());
 
+  private static final int FILLED = 256;
+
   private final Torch torch;
   private final ParallelLayout layout;
   private final Options options;
@@ -229,6 +231,18 @@ public final class DataParallel {
   /** On many PEs, gradients that nobody else has lie as their parameters do. */
   private boolean isApart(List<ProcessGroup> groups) {
     return Compute.isSpread(torch) && groups.stream().allMatch(group -> group.size() == 1);
+  }
+
+  /**
+   * As many elements as can be cut into equal parts, and of long vectors these into equal blocks,
+   * whose number is a power of two: less than an element for each part more, or one in 256.
+   *
+   * @param elements of a bucket, at least 1
+   * @param parts one for each rank that sums and each of its PEs
+   */
+  public static long filledUp(long elements, long parts) {
+    long unit = parts * Math.max(1, Long.highestOneBit(elements / parts / FILLED));
+    return Math.ceilDiv(elements, unit) * unit;
   }
 
   /**

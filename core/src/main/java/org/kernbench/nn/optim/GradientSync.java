@@ -103,10 +103,14 @@ public final class GradientSync {
   void divideByTokens(List<Parameter> parameters, int ownTokens, DType type, double lossScale) {
     double rest = recipe.gradientFactor(layout) / lossScale;
     try (Scratch scratch = new Scratch(torch)) {
-      Tensor count = scratch.own(torch.full(Shape.of(1), type, ownTokens, "tokens"));
       ProcessGroup ranks = recipe.tokenGroup(layout);
+      // filled up with zeros: a vector that ranks can cut into equal parts
+      double[] own = new double[ranks.size()];
+      own[0] = ownTokens;
+      Tensor counts = scratch.own(torch.from(() -> own, Shape.of(own.length), type, "tokens"));
+      Tensor count = own.length == 1 ? counts : counts.view(0, Shape.of(1), "tokens");
       if (ranks.size() > 1) {
-        ranks.allReduce(count, ReduceKind.SUM);
+        ranks.allReduce(counts, ReduceKind.SUM);
       }
       Tensor factor =
           scratch.compute.map(

@@ -1,6 +1,8 @@
 package org.kernbench.torch.collective;
 
 import java.util.List;
+import org.kernbench.device.simulator.Fold;
+import org.kernbench.machine.CannotFoldException;
 import org.kernbench.machine.Pe;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.placement.RankLevel;
@@ -46,5 +48,16 @@ public interface CollectiveBackend {
    */
   default List<Integer> commonOrder(List<List<Pe>> groups) {
     return List.of();
+  }
+
+  /**
+   * These collectives where package 0 is simulated for all: what they plan is its part only, and
+   * they have looked that the others do likewise.
+   *
+   * @throws CannotFoldException if they cannot tell
+   */
+  default CollectiveBackend folded(Fold fold) {
+    throw new CannotFoldException(
+        "collectives of backend " + name() + " do not say who does alike");
   }
 }

@@ -14,6 +14,8 @@ import org.kernbench.tensor.DType;
 public final class CollectiveRun {
   private final String group;
   private final List<Integer> ranks;
+  private final List<Integer> simulated;
+  private final int copies;
   private final CollectiveOp op;
   private final ReduceKind reduce;
   private final DType dtype;
@@ -28,6 +30,8 @@ public final class CollectiveRun {
   public CollectiveRun(
       String group,
       List<Integer> ranks,
+      List<Integer> simulated,
+      int copies,
       List<LanePlan> plans,
       String result,
       QueueSet queues,
@@ -36,6 +40,8 @@ public final class CollectiveRun {
     CollectiveCall first = plans.getFirst().call();
     this.group = group;
     this.ranks = ranks;
+    this.simulated = simulated;
+    this.copies = copies;
     this.op = first.op();
     this.reduce = first.reduce();
     this.dtype = first.dtype();
@@ -56,6 +62,13 @@ public final class CollectiveRun {
   /** Global numbers of the ranks that took part, ascending. */
   public List<Integer> ranks() {
     return ranks;
+  }
+
+  /**
+   * Groups that did the same, this one among them: more than one only where packages are folded.
+   */
+  public int copies() {
+    return copies;
   }
 
   /** What was done. */
@@ -143,7 +156,7 @@ public final class CollectiveRun {
               .formatted(launch.name()));
     }
     long exposed = 0;
-    for (int rank : ranks) {
+    for (int rank : simulated) {
       exposed = Math.max(exposed, durationPs() - busy.busyPs(rank, startPs(), endPs()));
     }
     return exposed;

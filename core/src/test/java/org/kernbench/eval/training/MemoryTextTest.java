@@ -91,7 +91,11 @@ final class MemoryTextTest {
 
       String what = tokens + " tokens: " + memory.line();
       assertThat(memory.held()).as(what).containsEntry(Tensor.Purpose.PARAMETER, 2 * elements);
-      assertThat(memory.held()).as(what).containsEntry(Tensor.Purpose.GRADIENT, 4 * elements);
+      // buckets that ranks sum are filled up to equal parts
+      long filledUp = tp > 1 ? 4 * elements / 256 : 0;
+      assertThat(memory.held().get(Tensor.Purpose.GRADIENT))
+          .as(what)
+          .isBetween(4 * elements, 4 * elements + filledUp);
       assertThat(memory.held()).as(what).containsEntry(Tensor.Purpose.OPTIMIZER, 12 * elements);
       assertThat(memory.held().values().stream().mapToLong(Long::longValue).sum())
           .as(what)

@@ -122,7 +122,8 @@ final class CommunicationTest {
     /** The gradient of one parameter or bucket. */
     private void gradients(String place, long elements, boolean sequence, boolean divided) {
       int ranks = s.cp() * s.dp();
-      long n = elements * WORD;
+      boolean fills = s.how().data().isPresent() && !divided;
+      long n = WORD * (fills ? filledUp(elements, ranks * (sequence ? s.tp() : 1)) : elements);
       if (sequence) {
         tp(place, Phase.GRADIENTS, CollectiveOp.ALL_REDUCE, n * ranks);
       }
@@ -141,10 +142,22 @@ final class CommunicationTest {
       }
     }
 
-    /** Counting tokens and the norm of all gradients. */
+    /**
+     * Buckets are cut into equal parts of the largest power of two of elements that adds little.
+     */
+    private static long filledUp(long elements, int ranks) {
+      long unit = ranks;
+      while (2 * unit * 256 <= elements) {
+        unit *= 2;
+      }
+      return ranks == 1 ? elements : elements + Math.floorMod(-elements, unit);
+    }
+
+    /** Counting tokens, one number for each rank, and the norm of all gradients. */
     private void step(boolean divided) {
       int ranks = s.cp() * s.dp();
-      add("tokens", Phase.STEP, CollectiveOp.ALL_REDUCE, ranks, 2L * (ranks - 1) * WORD * s.tp());
+      long tokens = 2L * (ranks - 1) * ranks * WORD * s.tp();
+      add("tokens", Phase.STEP, CollectiveOp.ALL_REDUCE, ranks, tokens);
       tp("norm", Phase.STEP, CollectiveOp.ALL_REDUCE, (long) WORD * ranks);
       if (divided) {
         add("norm", Phase.STEP, CollectiveOp.ALL_REDUCE, ranks, 2L * (ranks - 1) * WORD * s.tp());
