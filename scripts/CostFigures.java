@@ -12,7 +12,7 @@ final class CostFigures {
   public static void main(String[] args) throws IOException {
     List<String> lines = Files.readAllLines(Path.of(args[0]));
     String[] columns = lines.getFirst().split(",");
-    for (String curve : List.of("ranks", "layers", "microbatches")) {
+    for (String curve : List.of("ranks", "layers", "microbatches", "replicas")) {
       List<Map<String, String>> rows = new ArrayList<>();
       for (String line : lines.subList(1, lines.size())) {
         String[] values = line.split(",");

@@ -104,11 +104,10 @@ public final class GradientSync {
     double rest = recipe.gradientFactor(layout) / lossScale;
     try (Scratch scratch = new Scratch(torch)) {
       ProcessGroup ranks = recipe.tokenGroup(layout);
-      // filled up with zeros: a vector that ranks can cut into equal parts
-      double[] own = new double[ranks.size()];
-      own[0] = ownTokens;
-      Tensor counts = scratch.own(torch.from(() -> own, Shape.of(own.length), type, "tokens"));
-      Tensor count = own.length == 1 ? counts : counts.view(0, Shape.of(1), "tokens");
+      int n = ranks.size(); // filled up with zeros: a vector that ranks can cut into equal parts
+      Tensor counts =
+          scratch.own(torch.from(() -> first(ownTokens, n), Shape.of(n), type, "tokens"));
+      Tensor count = n == 1 ? counts : counts.view(0, Shape.of(1), "tokens");
       if (ranks.size() > 1) {
         ranks.allReduce(counts, ReduceKind.SUM);
       }
@@ -122,6 +121,12 @@ public final class GradientSync {
       scale(scratch.compute, parameters, factor);
       WorkCount.add(scratch.compute.work(), work);
     }
+  }
+
+  private static double[] first(double value, int elements) {
+    double[] values = new double[elements];
+    values[0] = value;
+    return values;
   }
 
   /**
