@@ -5,24 +5,18 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.Consumer;
-import java.util.function.Function;
-import java.util.function.Supplier;
 import org.kernbench.ccl.bounds.Bounds;
 import org.kernbench.ccl.library.CclConfig;
 import org.kernbench.ccl.library.CollectiveLibrary;
 import org.kernbench.config.UsageException;
 import org.kernbench.device.Mode;
 import org.kernbench.device.log.OpLog;
-import org.kernbench.device.simulator.Fold;
 import org.kernbench.eval.Bench;
 import org.kernbench.eval.BenchContext;
-import org.kernbench.eval.Folding;
 import org.kernbench.eval.Outcome;
 import org.kernbench.eval.Param;
 import org.kernbench.eval.Params;
 import org.kernbench.eval.output.Numbers;
-import org.kernbench.machine.CannotFoldException;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.nn.compare.StepCheck;
@@ -324,7 +318,7 @@ public final class TrainingBench implements Bench {
     ExpertParams.check(config, context.mode());
     checkF8(setup, context.mode());
     Injection.check(setup);
-    boolean alike = alike(context, config);
+    Replicas replicas = Replicas.of(context, config);
     AllReduceChoice sums =
         new AllReduceChoice(
             context,
@@ -332,7 +326,7 @@ public final class TrainingBench implements Bench {
             context.param(LEVEL),
             setup.ranks(),
             sums(setup),
-            alike && canFold(machine) && setup.ranks() == context.param(LEVEL).devices(machine));
+            replicas.canFold(machine, setup.ranks(), context.param(LEVEL)));
     Outcome outcome = Outcome.on(machine);
     outcome
         .condition("ranks", setup.ranks())
@@ -346,12 +340,9 @@ public final class TrainingBench implements Bench {
                 context.param(LEVEL),
                 TrainingFlops.boundPs(machine, paced(setup, machine) / setup.ranks(), 1),
                 by ->
-                    folded(
-                            context,
-                            alike,
-                            why -> {},
-                            () -> timePs(true, machine, setup, alike, by, sums.untried()))
-                        .orElseGet(() -> timePs(false, machine, setup, alike, by, sums.untried())));
+                    replicas.run(
+                        why -> {},
+                        folded -> timePs(folded, machine, setup, replicas, by, sums.untried())));
     CclConfig ccl = sums.ccl(spread);
     sums.report(outcome, spread);
     setup.pipe().conditions(outcome);
@@ -362,106 +353,41 @@ public final class TrainingBench implements Bench {
             .withMode(context.mode())
             .withSimulator(context.param(TrainingParams.ROWS).recording(context))
             .withSpread(spread);
-    Function<Boolean, TrainingProgram> run =
-        folded -> {
-          List<TrainingProgram> programs = new ArrayList<>(); // those that are run first are tried
-          TwoModuleStep.run(
-              folded,
-              machine,
-              ccl,
-              options,
-              setup.ranks(),
-              () -> {
-                programs.add(program(setup, alike));
-                return programs.getLast()::body;
-              },
-              torch -> {
-                torch.foldNote().ifPresent(outcome::folded);
-                if (scope == Scope.STEP) {
-                  outcome.metric("needs", fit.on(spread).estimate());
-                }
-                report(
-                    outcome,
-                    torch,
-                    setup,
-                    programs.getLast(),
-                    context.param(LEVEL),
-                    context.param(TrainingParams.ROWS));
-              });
-          return programs.getLast();
-        };
     TrainingProgram program =
-        folded(
-                context,
-                alike,
-                why -> outcome.condition("fold", "no: " + why),
-                () -> run.apply(true))
-            .orElseGet(() -> run.apply(false));
+        replicas.run(
+            why -> outcome.condition("fold", "no: " + why),
+            folded -> {
+              List<TrainingProgram> programs =
+                  new ArrayList<>(); // those that are run first are tried
+              TwoModuleStep.run(
+                  folded,
+                  machine,
+                  ccl,
+                  options,
+                  setup.ranks(),
+                  () -> {
+                    programs.add(replicas.program(setup));
+                    return programs.getLast()::body;
+                  },
+                  torch -> {
+                    torch.foldNote().ifPresent(outcome::folded);
+                    if (scope == Scope.STEP) {
+                      outcome.metric("needs", fit.on(spread).estimate());
+                    }
+                    report(
+                        outcome,
+                        torch,
+                        setup,
+                        programs.getLast(),
+                        context.param(LEVEL),
+                        context.param(TrainingParams.ROWS));
+                  });
+              return programs.getLast();
+            });
     if (context.mode() != Mode.TIME) {
       values(outcome, machine, sums.ofOneRank(), setup, program.record());
     }
     return outcome;
-  }
-
-  private static boolean canFold(Machine machine) {
-    try {
-      Fold.of(machine);
-      return true;
-    } catch (CannotFoldException e) {
-      return false;
-    }
-  }
-
-  private static TrainingProgram program(Setup setup, boolean alike) {
-    TrainingProgram program = new TrainingProgram(setup);
-    return alike ? program.withReplicasAlike() : program;
-  }
-
-  /** Whether all replicas have the samples of the first. */
-  private static boolean alike(BenchContext context, TransformerConfig config) {
-    boolean alike = context.param(TrainingParams.SAMPLES) == TrainingParams.Samples.ALIKE;
-    if (alike && context.mode() != Mode.TIME) {
-      throw new UsageException(
-          """
-          samples=alike: values are compared with those of samples that differ; expected --mode \
-          time, or samples=own\
-          """);
-    }
-    if (alike && config.experts().isPresent()) {
-      throw new UsageException(
-          """
-          samples=alike: experts get tokens by the number of a replica, so replicas differ all the \
-          same; expected samples=own, or a model without experts\
-          """);
-    }
-    return alike;
-  }
-
-  /**
-   * Runs the ranks of one package for all, if that is exact and not declined.
-   *
-   * @param refused is told why it is not exact
-   * @throws UsageException if it is not exact, and was asked for
-   */
-  private static <T> Optional<T> folded(
-      BenchContext context, boolean alike, Consumer<String> refused, Supplier<T> run) {
-    Folding folding = context.folding();
-    if (folding == Folding.OFF || (folding == Folding.AUTO && !alike)) {
-      return Optional.empty();
-    }
-    try {
-      if (!alike) {
-        throw new CannotFoldException(
-            "replicas have samples of their own; use samples=alike to fold");
-      }
-      return Optional.of(run.get());
-    } catch (CannotFoldException e) {
-      if (folding == Folding.ON) {
-        throw new UsageException("cannot fold: " + e.getMessage());
-      }
-      refused.accept(e.getMessage());
-      return Optional.empty();
-    }
   }
 
   /**
@@ -481,7 +407,12 @@ public final class TrainingBench implements Bench {
 
   /** How long it takes, without values. */
   private static long timePs(
-      boolean folded, Machine machine, Setup setup, boolean alike, Spread spread, CclConfig ccl) {
+      boolean folded,
+      Machine machine,
+      Setup setup,
+      Replicas replicas,
+      Spread spread,
+      CclConfig ccl) {
     AtomicLong ps = new AtomicLong();
     TwoModuleStep.run(
         folded,
@@ -489,7 +420,7 @@ public final class TrainingBench implements Bench {
         ccl,
         TorchOptions.DEFAULT.withMode(Mode.TIME).withSpread(spread),
         setup.ranks(),
-        () -> program(setup.withoutValues(), alike)::body,
+        () -> replicas.program(setup.withoutValues())::body,
         torch -> ps.set(torch.simulator().nowPs()));
     return ps.get();
   }
