@@ -127,7 +127,7 @@ final class ArchitectureTest {
           .arePublic()
           .should()
           .haveNameMatching(
-              ".*\\.(LaunchMemo|Memo(Host|Launch|Pe|Engine)|(Launch|Pe)Mark|Dependence(\\$Memory)?)")
+              ".*\\.(LaunchMemo|Memo(Host|Launch|Pe|Engine|Queues(\\$\\w+)?)|(Launch|Pe)Mark|Dependence(\\$Memory)?)")
           .because("keys, outcomes and replays are nobody else's business (ADR 0111)");
 
   @ArchTest

@@ -22,20 +22,18 @@ final class Calls {
   static CollectiveCall ofLane(CollectiveOp op, Rendezvous meeting, Members group, int i) {
     int p = meeting.size();
     Operands operands = (Operands) meeting.fingerprint().operands();
+    int[] arrived = meeting.arrived();
     List<Optional<Shard>> inputs = new ArrayList<>(p);
     List<Optional<Shard>> outputs = new ArrayList<>(p);
-    Contribution before = null;
-    for (int member = 0; member < p; member++) {
+    for (int member = 0; member < (arrived.length == 1 ? 1 : p); member++) {
       Contribution c = meeting.contribution(member);
-      if (c == before) { // one came for both
-        inputs.add(inputs.getLast());
-        outputs.add(outputs.getLast());
-        continue;
-      }
-      before = c;
       Optional<Shard> in = shard(c.in(), i);
       inputs.add(in);
       outputs.add(c.isInPlace() ? in : shard(c.out(), i));
+    }
+    if (arrived.length == 1) { // it came for all
+      inputs = Collections.nCopies(p, inputs.getFirst());
+      outputs = Collections.nCopies(p, outputs.getFirst());
     }
     DType dtype = operands.dtype();
     int root = operands.root() < 0 ? -1 : group.member(operands.root());

@@ -7,14 +7,18 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.kernbench.device.Launch;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.device.QueueSet;
+import org.kernbench.device.ReusableProgram;
 import org.kernbench.machine.Pe;
 import org.kernbench.tl.Kernel;
 import org.kernbench.tl.SteppedKernel;
 import org.kernbench.torch.collective.CollectiveOp;
 import org.kernbench.torch.collective.CollectiveRun;
+import org.kernbench.torch.collective.KeyedKernel;
 import org.kernbench.torch.collective.LanePlan;
 
 /** Collectives on their way to the device: the queues that they need, and what there has been. */
@@ -101,7 +105,8 @@ final class Collectives {
     }
     String name = op.method() + " (" + plans.getFirst().plan().algorithm() + ")";
     List<Launch> alsoAfter = op == CollectiveOp.BARRIER ? session.pendingOn(ranks) : List.of();
-    Launch launch = session.launchCollective(name, kernel, pes, set, tensors, alsoAfter);
+    Launch launch =
+        session.launchCollective(name, kernel, keyOf(plans), pes, set, tensors, alsoAfter);
     session.simulated(ranks).forEach(rank -> session.launchedBy(rank, launch));
     CollectiveRun run =
         new CollectiveRun(
@@ -126,6 +131,24 @@ final class Collectives {
         .launches()
         .exchanges(launch.id(), RankExchanges.of(op, ranks, plans));
     return launch;
+  }
+
+  /** What the commands of all lanes depend on; null if one of them does not say it. */
+  private static @Nullable Supplier<ReusableProgram.Key> keyOf(List<LanePlan> lanes) {
+    if (!lanes.stream().allMatch(lane -> lane.plan().kernel() instanceof KeyedKernel)) {
+      return null;
+    }
+    return () -> {
+      List<Object> what = new ArrayList<>();
+      List<ReusableProgram.Memory> memories = new ArrayList<>();
+      for (LanePlan lane : lanes) {
+        ReusableProgram.Key key = ((KeyedKernel) lane.plan().kernel()).dependsOn();
+        what.add(lane.pes());
+        what.add(key.what());
+        memories.addAll(key.memories());
+      }
+      return new ReusableProgram.Key(what, memories);
+    };
   }
 
   /** Each PE runs its own kernel; in steps if all of them are. */

@@ -39,6 +39,10 @@ final class Members {
   private final int[] ranks;
   private final List<Integer> order;
   private final List<Integer> rankList;
+
+  /** Those of them whose programs run. */
+  private final List<Integer> simulated;
+
   private final int[] sequence;
   private final BitSet left = new BitSet();
   private final Map<Integer, Rendezvous> meetings = new HashMap<>();
@@ -73,6 +77,7 @@ final class Members {
     this.ranks = ranks;
     this.order = order;
     this.rankList = Arrays.stream(ranks).boxed().toList();
+    this.simulated = session.simulated(rankList);
     this.told =
         name.equals(WORLD)
             ? "group world"
@@ -210,7 +215,7 @@ final class Members {
   /** The PEs of a lane that are simulated. */
   private List<Pe> simulated(Connected lane, Lane place) {
     return session.isFolded()
-        ? session.simulated(rankList).stream().map(rank -> place.on(session.device(rank))).toList()
+        ? simulated.stream().map(rank -> place.on(session.device(rank))).toList()
         : lane.leads;
   }
 

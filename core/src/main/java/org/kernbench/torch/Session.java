@@ -435,7 +435,14 @@ final class Session implements TensorHost {
       int stream,
       Optional<QueueSet> queueSet,
       List<Launch> after) {
-    checkUsable("launch of kernel " + use.kernel());
+    Function<PePort, Runnable> program = program(use, kernel, pes);
+    if (kernel instanceof PureKernel pure) {
+      program = reusable(program, () -> KernelState.of(pure, kernelClasses));
+    }
+    return start(use, program, pes, stream, queueSet, after);
+  }
+
+  private Function<PePort, Runnable> program(Use use, Kernel kernel, List<Pe> pes) {
     int first = Integer.MAX_VALUE;
     int last = -1;
     for (Pe pe : pes) {
@@ -443,10 +450,17 @@ final class Session implements TensorHost {
       last = Math.max(last, pe.sip());
     }
     LaunchGrid grid = new LaunchGrid(first, last - first + 1);
-    Function<PePort, Runnable> program = port -> kernels.program(use, kernel, new Tl(port, grid));
-    if (kernel instanceof PureKernel pure) {
-      program = reusable(program, pure);
-    }
+    return port -> kernels.program(use, kernel, new Tl(port, grid));
+  }
+
+  private Launch start(
+      Use use,
+      Function<PePort, Runnable> program,
+      List<Pe> pes,
+      int stream,
+      Optional<QueueSet> queueSet,
+      List<Launch> after) {
+    checkUsable("launch of kernel " + use.kernel());
     LaunchRequest spec = new LaunchRequest(use.kernel(), pes, stream, queueSet, after);
     Launch launch = simulator.launch(spec, program);
     pending.add(launch);
@@ -459,7 +473,8 @@ final class Session implements TensorHost {
     return launch;
   }
 
-  private ReusableProgram reusable(Function<PePort, Runnable> program, PureKernel kernel) {
+  private static ReusableProgram reusable(
+      Function<PePort, Runnable> program, Supplier<Optional<ReusableProgram.Key>> key) {
     return new ReusableProgram() {
       @Override
       public Runnable apply(PePort port) {
@@ -468,7 +483,7 @@ final class Session implements TensorHost {
 
       @Override
       public Optional<Key> key() {
-        return KernelState.of(kernel, kernelClasses);
+        return key.get();
       }
     };
   }
@@ -644,11 +659,13 @@ final class Session implements TensorHost {
    * A kernel of ranks together, on the communication stream: it starts when the kernels that use
    * its tensors are done.
    *
+   * @param key what its commands depend on; null if that is not known
    * @param alsoAfter other launches that it starts after
    */
   Launch launchCollective(
       String name,
       Kernel kernel,
+      @Nullable Supplier<ReusableProgram.Key> key,
       List<Pe> pes,
       QueueSet queues,
       List<Tensor> tensors,
@@ -668,7 +685,14 @@ final class Session implements TensorHost {
     addUnlessOrdered(after, undeclared, communication, List.of());
     after.addAll(alsoAfter);
     Use use = new Use(name, List.of(), true, KernelRuns.COLLECTIVE);
-    return start(use, kernel, pes, communication, Optional.of(queues), after);
+    Function<PePort, Runnable> program = program(use, kernel, pes);
+    return start(
+        use,
+        key == null ? program : reusable(program, () -> Optional.of(key.get())),
+        pes,
+        communication,
+        Optional.of(queues),
+        after);
   }
 
   /** Launches that are not done yet on the devices of some ranks. */

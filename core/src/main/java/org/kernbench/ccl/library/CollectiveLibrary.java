@@ -1,6 +1,7 @@
 package org.kernbench.ccl.library;
 
 import java.lang.reflect.InvocationTargetException;
+import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -48,18 +49,24 @@ import org.kernbench.ccl.algorithms.TreeBarrier;
 import org.kernbench.ccl.dimensions.ByDimension;
 import org.kernbench.ccl.flow.DrawnAlgorithm;
 import org.kernbench.device.QueuePlan;
+import org.kernbench.device.ReusableProgram;
+import org.kernbench.device.Steps;
 import org.kernbench.device.simulator.Fold;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.VirtualAddress;
 import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.tensor.DType;
 import org.kernbench.tl.Kernel;
+import org.kernbench.tl.Shard;
 import org.kernbench.tl.SteppedKernel;
+import org.kernbench.tl.Tl;
 import org.kernbench.torch.collective.CollectiveBackend;
 import org.kernbench.torch.collective.CollectiveCall;
 import org.kernbench.torch.collective.CollectiveOp;
 import org.kernbench.torch.collective.CollectivePlan;
 import org.kernbench.torch.collective.Communicator;
+import org.kernbench.torch.collective.KeyedKernel;
 import org.kernbench.torch.placement.RankLevel;
 
 /** The collectives of one machine, as {@code ccl.yaml} configures them: backend {@code ahbm}. */
@@ -391,6 +398,33 @@ public final class CollectiveLibrary implements CollectiveBackend {
     return new OfGroup(group, config.name(), algorithm.plan(group, queues, config), queues);
   }
 
+  /** A kernel and what its commands depend on. */
+  private record Keyed(Kernel kernel, Supplier<ReusableProgram.Key> key) implements KeyedKernel {
+    @Override
+    public void run(Tl tl) {
+      kernel.run(tl);
+    }
+
+    @Override
+    public ReusableProgram.Key dependsOn() {
+      return key.get();
+    }
+  }
+
+  /** Likewise of one that says its commands in steps. */
+  private record KeyedSteps(SteppedKernel kernel, Supplier<ReusableProgram.Key> key)
+      implements KeyedKernel, SteppedKernel {
+    @Override
+    public Steps begin(Tl tl) {
+      return kernel.begin(tl);
+    }
+
+    @Override
+    public ReusableProgram.Key dependsOn() {
+      return key.get();
+    }
+  }
+
   /** Calls of which one has been compared for all: their ranks do the same, with other vectors. */
   private record Folded(CollectiveOp op, DType dtype, long elements, int root, boolean inPlace) {
     static Folded of(CollectiveCall call) {
@@ -443,7 +477,54 @@ public final class CollectiveLibrary implements CollectiveBackend {
       Schedule.RankProgram program = by.schedule.program(call);
       Reduction reduction = new Reduction(call.reduce(), group.size());
       String name = by.schedule.chosen(call).map(c -> by.algorithm + ":" + c).orElse(by.algorithm);
-      return new CollectivePlan(name, queues(by, call), kernel(program, call, reduction));
+      Kernel kernel = kernel(program, call, reduction);
+      return new CollectivePlan(
+          name, queues(by, call), by.isBuiltIn ? keyed(kernel, name, by, call) : kernel);
+    }
+
+    /** A kernel of an algorithm that depends on the call, and on nothing that it remembers. */
+    private Kernel keyed(Kernel kernel, String name, Planned by, CollectiveCall call) {
+      Supplier<ReusableProgram.Key> key = () -> key(name, by, call);
+      return kernel instanceof SteppedKernel stepped
+          ? new KeyedSteps(stepped, key)
+          : new Keyed(kernel, key);
+    }
+
+    private ReusableProgram.Key key(String name, Planned by, CollectiveCall call) {
+      List<Object> what = new ArrayList<>();
+      what.add(name);
+      what.add(by.schedule); // equal to itself alone
+      what.add(call.op());
+      what.add(call.reduce());
+      what.add(call.dtype());
+      what.add(call.root());
+      what.add(call.elements());
+      what.add(call.parts());
+      what.add(call.splits());
+      List<ReusableProgram.Memory> memories = new ArrayList<>();
+      for (int rank = 0; rank < group.size(); rank++) {
+        if (fold == null || group.lead(rank).sip() == 0) {
+          add(call.inputs().get(rank), what, memories);
+          add(call.outputs().get(rank), what, memories);
+        }
+      }
+      return new ReusableProgram.Key(what, memories);
+    }
+
+    private static void add(
+        Optional<Shard> shard, List<Object> what, List<ReusableProgram.Memory> memories) {
+      if (shard.isEmpty()) {
+        what.add("none");
+        return;
+      }
+      Shard s = shard.get();
+      what.add(s.shape());
+      what.add(s.dtype());
+      if (s.address() instanceof VirtualAddress at && s.shape().elements() > 0) {
+        memories.add(new ReusableProgram.Memory(at, s.shape().elements() * s.dtype().sizeBytes()));
+      } else {
+        what.add(s.address());
+      }
     }
 
     /** Whether package 0 does its part for others as well. */
@@ -532,7 +613,8 @@ public final class CollectiveLibrary implements CollectiveBackend {
           fold != null && isFolded()
               ? schedule.representatives(fold, queues, equalParts())
               : new QueuePlan(queues, schedule.connections());
-      return new Planned(chosen.config.name(), schedule, checked(plan));
+      boolean isBuiltIn = builtIn().contains(chosen.config.className());
+      return new Planned(chosen.config.name(), schedule, checked(plan), isBuiltIn);
     }
 
     /** A sum that can be cut into equal parts, to ask for queues that all calls have. */
@@ -545,5 +627,6 @@ public final class CollectiveLibrary implements CollectiveBackend {
   private record Chosen(AlgorithmConfig config, CollectiveAlgorithm algorithm) {}
 
   /** An algorithm with its group, for one operation. */
-  private record Planned(String algorithm, Schedule schedule, QueuePlan queues) {}
+  private record Planned(
+      String algorithm, Schedule schedule, QueuePlan queues, boolean isBuiltIn) {}
 }

@@ -120,16 +120,16 @@ public final class Ties {
   }
 
   /**
-   * The package that lies so to that of a link, most often the same; -1 for the host, and for any
-   * other where packages are folded.
+   * The package that lies so to that of a link, most often the same; -1 for the host. Where
+   * packages are folded, the one that stands for it.
    */
   private int packageOf(int packageOfLink, long who) {
     final Machine m = machine;
     int seat = (int) (who >>> idBits);
-    if (m != null && seat == ownSeat) {
-      return packageOfLink;
+    if (m != null && (seat == ownSeat || (folded && seat != m.sips()))) {
+      return packageOfLink; // where packages are folded, the one that stands for all
     }
-    for (int sip = 0; m != null && !folded && sip < m.sips(); sip++) {
+    for (int sip = 0; m != null && sip < m.sips(); sip++) {
       if (m.seat(packageOfLink, sip) == seat) {
         return sip;
       }

@@ -24,6 +24,9 @@ public final class OpRows {
   /** By PE of the launch, its first row; then their number. */
   private int[] first = new int[0];
 
+  /** Ids and rows among those of all PEs, ascending; empty before anybody asks. */
+  private long[] byId = new long[0];
+
   private TransferLog.@Nullable Excerpt moves;
 
   /** Number of operations. */
@@ -75,7 +78,7 @@ public final class OpRows {
    * @param ordinals the number of the first command of each PE
    * @param startPs of the stretch
    * @param log where they are, as {@code firstMove} of it was at the start
-   * @return false if an operation waited for one of another stretch or PE
+   * @return false if an operation waited for one of another stretch
    */
   public boolean finish(int[] ordinals, long startPs, OpLog log, int firstMove) {
     first = new int[ordinals.length + 1];
@@ -88,6 +91,11 @@ public final class OpRows {
         return false;
       }
       first[slot + 1] = first[slot] + rows.size();
+    }
+    for (int slot = 0; slot < ordinals.length; slot++) {
+      if (!bySlot.get(slot).find(this::indexOf)) {
+        return false;
+      }
     }
     if (log.transfers().isComplete()) {
       moves = log.transfers().excerpt(rowsById(), firstMove, startPs);
@@ -124,9 +132,30 @@ public final class OpRows {
     return bySlot.get(slot).indexOf(id);
   }
 
+  /**
+   * The row of an operation of {@link #finish} among those of all PEs; -1 for none. Not to be asked
+   * after {@link #forgetIds}.
+   */
+  public int indexOf(int id) {
+    if (byId.length == 0) {
+      byId = new long[size];
+      int row = 0;
+      for (int slot = 0; slot + 1 < first.length; slot++) {
+        for (int k = 0; k < size(slot); k++) {
+          byId[row] = ((long) bySlot.get(slot).id(k) << 32) | row++;
+        }
+      }
+      Arrays.sort(byId);
+    }
+    int at = Arrays.binarySearch(byId, (long) id << 32);
+    int next = at < 0 ? -at - 1 : at;
+    return next < byId.length && byId[next] >> 32 == id ? (int) byId[next] : -1;
+  }
+
   /** Nobody asks any more which row an operation is. */
   public void forgetIds() {
     kinds.close();
+    byId = new long[0];
     bySlot.forEach(PeRows::forgetIds);
   }
 
@@ -165,7 +194,7 @@ public final class OpRows {
           pe,
           kinds.kind(what),
           kinds.cause(what),
-          ids.id(slot, rows.cause(row)),
+          causeId(slot, rows.cause(row), ids),
           kinds.bytes(what),
           link < 0 ? link : link + linksOn,
           kinds.line(what),
@@ -190,7 +219,13 @@ public final class OpRows {
     log.transfers().write(moves, row -> id(row, ids), linksOn, startPs);
   }
 
-  private int id(int row, RowIds ids) {
+  private int causeId(int slot, int cause, RowIds ids) {
+    int elsewhere = PeRows.elsewhere(cause);
+    return elsewhere < 0 ? ids.id(slot, cause) : id(elsewhere, ids);
+  }
+
+  /** The id under which a row among those of all PEs is written. */
+  public int id(int row, RowIds ids) {
     int found = Arrays.binarySearch(first, row);
     int slot = found < 0 ? -found - 2 : found;
     while (first[slot + 1] == row) { // of PEs without rows, the first that has any

@@ -1,6 +1,7 @@
 package org.kernbench.device.log;
 
 import java.util.Arrays;
+import java.util.function.IntUnaryOperator;
 
 /**
  * The operations of one PE in {@link OpRows}: as they end, with their ids and times of the clock;
@@ -19,6 +20,11 @@ final class PeRows {
   private static final int KIND = 2;
   private static final int CAUSE = 3;
   private static final int KEPT = 2; // then: kind, row of the cause
+
+  /** What is added to a row of another PE; what stands for none is small. */
+  private static final int ELSEWHERE = Integer.MIN_VALUE;
+
+  private static final int MOST_NEGATIVE = -64;
 
   private int[] words = new int[4 * INTS];
   private long[] times = new long[4 * TIMES];
@@ -70,9 +76,9 @@ final class PeRows {
   }
 
   /**
-   * Puts them in order.
+   * Puts them in order; what they waited for is then said by {@link #find}.
    *
-   * @return false if one waited for an operation that is not among them, or a command is missing
+   * @return false if a command is missing
    */
   boolean finish(int firstOrdinal, long startPs) {
     long[] order = new long[size];
@@ -89,13 +95,11 @@ final class PeRows {
     boolean isShort = true;
     for (int row = 0; row < size; row++) {
       int w = (int) order[row] * INTS;
-      int causeOp = words[w + CAUSE];
-      int cause = causeOp < 0 ? causeOp : indexOf(causeOp);
-      if ((causeOp >= 0 && cause < 0) || words[w + ORDINAL] != firstOrdinal + row) {
+      if (words[w + ORDINAL] != firstOrdinal + row) {
         return false;
       }
       kept[row * KEPT] = words[w + KIND];
-      kept[row * KEPT + 1] = cause;
+      kept[row * KEPT + 1] = words[w + CAUSE];
       int t = (int) order[row] * TIMES;
       for (int i = 0; i < TIMES; i++) {
         long time = times[t + i] - (i == CONTENTION ? 0 : startPs);
@@ -113,6 +117,34 @@ final class PeRows {
       times = new long[0];
     }
     return true;
+  }
+
+  /**
+   * Rows instead of the operations that they waited for: those of the PE as counted there, others
+   * as {@link #elsewhere} says.
+   *
+   * @param others the row of an operation among those of all PEs; negative if it has none
+   * @return false if one waited for an operation that is not among them
+   */
+  boolean find(IntUnaryOperator others) {
+    for (int row = 0; row < size; row++) {
+      int causeOp = words[row * KEPT + 1];
+      int cause = causeOp < 0 ? causeOp : indexOf(causeOp);
+      if (causeOp >= 0 && cause < 0) {
+        int other = others.applyAsInt(causeOp);
+        if (other < 0) {
+          return false;
+        }
+        cause = ELSEWHERE + other;
+      }
+      words[row * KEPT + 1] = cause;
+    }
+    return true;
+  }
+
+  /** The row of a cause among those of all PEs, if it is of another PE; else negative. */
+  static int elsewhere(int cause) {
+    return cause < MOST_NEGATIVE ? cause - ELSEWHERE : -1;
   }
 
   int id(int row) {

@@ -34,6 +34,9 @@ public final class TransferLog {
   /** Stands for no operation, part or service. */
   public static final int NONE = -1;
 
+  /** A part or operation that is not in an excerpt. */
+  private static final int UNKNOWN = -2;
+
   private static final int SERVICES_PER_OPERATION = 4; // room for so many rows, on average
 
   /** In the number of a part: what it moves comes from a switch that has added it up. */
@@ -273,7 +276,10 @@ public final class TransferLog {
     Collections.sort(theirs);
     Map<Integer, Integer> partOf = new HashMap<>();
     for (int part : theirs) {
-      if (by(part) != NONE || writtenAfter(part) != NONE) {
+      int by = by(part) == NONE ? NONE : rowOf.getOrDefault(by(part), UNKNOWN);
+      int after =
+          writtenAfter(part) == NONE ? NONE : partOf.getOrDefault(writtenAfter(part), UNKNOWN);
+      if (by == UNKNOWN || after == UNKNOWN || isFromSwitch(part)) {
         return null;
       }
       int row = e.parts.add();
@@ -282,7 +288,8 @@ public final class TransferLog {
       e.parts.set(row, OP_NUMBER, pack(rowOf.getOrDefault(op(part), NONE), number(part)));
       e.parts.set(row, PREVIOUS_BYTES, pack(partOf.getOrDefault(before, NONE), bytes(part)));
       e.parts.set(row, PART_START, startPs(part) - startPs);
-      e.parts.set(row, PART_END, endPs(part));
+      e.parts.set(row, PART_END, endPs(part) == 0 ? NONE : endPs(part) - startPs);
+      e.parts.set(row, BY_WRITTEN_AFTER, pack(by, after));
     }
     Map<Integer, Integer> serviceOf = new HashMap<>();
     for (int service = firstService; service < services.rows(); service++) {
@@ -344,8 +351,11 @@ public final class TransferLog {
           PREVIOUS_BYTES,
           pack(moved(before, firstPart), low(excerpt.parts.get(row, PREVIOUS_BYTES))));
       parts.set(part, PART_START, excerpt.parts.get(row, PART_START) + startPs);
-      parts.set(part, PART_END, excerpt.parts.get(row, PART_END));
-      parts.set(part, BY_WRITTEN_AFTER, pack(NONE, NONE));
+      long end = excerpt.parts.get(row, PART_END);
+      parts.set(part, PART_END, end == NONE ? 0 : end + startPs);
+      long by = excerpt.parts.get(row, BY_WRITTEN_AFTER);
+      int sentBy = high(by) == NONE ? NONE : id.applyAsInt(high(by));
+      parts.set(part, BY_WRITTEN_AFTER, pack(sentBy, moved(low(by), firstPart)));
       parts.set(
           part,
           LAST_ENTERED,

@@ -1,5 +1,6 @@
 package org.kernbench.device.memory;
 
+import java.util.BitSet;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.machine.spec.MmuSpec;
@@ -188,10 +189,12 @@ public final class Mmu {
     state = other;
   }
 
-  /** It may come to hold translations of some ranges. */
-  public void mayHold(List<Lookups.Anchor> ranges) {
-    for (Lookups.Anchor anchor : ranges) {
-      anchor.range().translatedAt(pe);
+  /** The MMUs of some PEs, by their indices, may come to hold translations of some ranges. */
+  public static void mayHold(List<Lookups.Anchor> ranges, BitSet pes) {
+    if (!ranges.isEmpty() && !pes.isEmpty()) {
+      int firstWord = pes.nextSetBit(0) / Long.SIZE;
+      long[] words = pes.get(firstWord * Long.SIZE, pes.length()).toLongArray();
+      ranges.forEach(anchor -> anchor.range().translatedAt(firstWord, words));
     }
   }
 

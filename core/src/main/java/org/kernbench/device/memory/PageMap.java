@@ -105,18 +105,33 @@ public final class PageMap {
     /** The TLB of a PE may hold a translation of it now; asked by threads side by side. */
     synchronized void translatedAt(int pe) {
       int word = pe / Long.SIZE;
-      if (translatedAt.length == 0) {
-        firstWord = word;
-        translatedAt = new long[1];
-      } else if (word < firstWord) {
-        long[] more = new long[firstWord - word + translatedAt.length];
-        System.arraycopy(translatedAt, 0, more, firstWord - word, translatedAt.length);
-        translatedAt = more;
-        firstWord = word;
-      } else if (word >= firstWord + translatedAt.length) {
-        translatedAt = Arrays.copyOf(translatedAt, word - firstWord + 1);
-      }
+      makeRoom(word, 1);
       translatedAt[word - firstWord] |= 1L << pe;
+    }
+
+    /** The TLBs of some PEs may: a bit for each, from a word on. */
+    synchronized void translatedAt(int first, long[] words) {
+      makeRoom(first, words.length);
+      for (int i = 0; i < words.length; i++) {
+        translatedAt[first + i - firstWord] |= words[i];
+      }
+    }
+
+    private void makeRoom(int first, int words) {
+      if (translatedAt.length == 0) {
+        firstWord = first;
+        translatedAt = new long[words];
+        return;
+      }
+      if (first < firstWord) {
+        long[] more = new long[firstWord - first + translatedAt.length];
+        System.arraycopy(translatedAt, 0, more, firstWord - first, translatedAt.length);
+        translatedAt = more;
+        firstWord = first;
+      }
+      if (first + words > firstWord + translatedAt.length) {
+        translatedAt = Arrays.copyOf(translatedAt, first + words - firstWord);
+      }
     }
 
     /** PEs whose TLB may hold a translation of it. */

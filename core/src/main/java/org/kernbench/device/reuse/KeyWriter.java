@@ -2,6 +2,7 @@ package org.kernbench.device.reuse;
 
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.memory.Lookups;
 import org.kernbench.device.memory.PageMap;
@@ -41,13 +42,14 @@ final class KeyWriter {
     for (int sip : new int[] {home, PackageTwins.NONE}) {
       KeyWriter words = new KeyWriter(packages, sip);
       words.add(sip == PackageTwins.NONE ? -2 - home : packages.like(sip));
-      Fit fit = words.launch(launch, program, host.map(), ranges);
+      Fit fit = words.launch(launch, program, host, ranges);
       if (fit == Fit.IS_ALL_HERE) {
         List<Object> what =
             sip == PackageTwins.NONE
                 ? program.what()
                 : program.what().stream().map(o -> PackageTwins.seenFrom(sip, o)).toList();
-        return new Key(what, launch.queues(), words.all());
+        Optional<Object> queues = Optional.ofNullable(launch.queues()).map(MemoQueues::set);
+        return new Key(what, queues, words.all());
       }
       ranges.truncate(ranged);
       if (fit == Fit.IS_UNKNOWN) {
@@ -63,11 +65,12 @@ final class KeyWriter {
     IS_UNKNOWN
   }
 
-  private Fit launch(MemoLaunch launch, Dependence program, PageMap map, Lookups.Ranges ranges) {
+  private Fit launch(MemoLaunch launch, Dependence program, MemoHost host, Lookups.Ranges ranges) {
     boolean anywhere = home == PackageTwins.NONE;
-    if (!anywhere && launch.queues().isPresent()) {
+    if (!anywhere && launch.queues() != null) {
       return Fit.IS_ELSEWHERE;
     }
+    PageMap map = host.map();
     int firstPe = anywhere ? 0 : home * packages.pes;
     int firstNode = anywhere ? 0 : home * packages.nodes;
     add(launch.stream());
@@ -100,6 +103,11 @@ final class KeyWriter {
       add(number);
       add(address - ranges.anchor(number).address());
       add(memory.bytes() <= r.end - address ? -1 : r.end - address);
+    }
+    MemoQueues queues = Stretch.queuesOf(launch);
+    add(queues == null ? 0 : 1);
+    if (queues != null) {
+      queues.ends().forEach(end -> end.say(this::add, host.nowPs()));
     }
     return Fit.IS_ALL_HERE;
   }

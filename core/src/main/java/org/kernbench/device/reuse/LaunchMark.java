@@ -10,6 +10,9 @@ public final class LaunchMark {
   /** Its number in its stretch. */
   int member;
 
+  /** Whether it is known what its messages depend on, if it sends any. */
+  boolean mayTalk;
+
   /** The stretch that it is replayed in; null if in none. */
   @Nullable Replay replayed;
 

@@ -219,6 +219,10 @@ public final class LaunchMemo implements Fabric.Meetings {
         return true;
       }
     }
+    boolean talks = Stretch.queuesOf(launch) != null;
+    if (talks && likeliestFirst.isEmpty() && outcomes.isFirst(key)) {
+      return isSimulated(launch, "first of their kind"); // most come once, and have many rows
+    }
     if (outcomes.hasRoom()) {
       new Noted(this, home, key, ranges).add(launch, key, -1, -1);
     }

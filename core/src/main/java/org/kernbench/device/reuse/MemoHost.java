@@ -16,6 +16,9 @@ public interface MemoHost {
   /** The PEs that have done anything, or are part of anything. */
   List<? extends MemoPe> pesInUse();
 
+  /** What time it is there, in picoseconds. */
+  long nowPs();
+
   /** How many starts of launches have been scheduled so far. */
   int startCount();
 

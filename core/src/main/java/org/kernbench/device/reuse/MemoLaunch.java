@@ -24,8 +24,8 @@ public interface MemoLaunch {
   /** What its commands depend on beside PEs and queues; empty if that is not known. */
   Optional<Dependence> dependsOn();
 
-  /** The queues that it sends and receives by, if any: compared with {@code equals}. */
-  Optional<?> queues();
+  /** The queues that it sends and receives by; null if by none. */
+  @Nullable MemoQueues queues();
 
   /** The launch whose end on a PE made it start at once; null if something else did. */
   @Nullable MemoLaunch startedBy();

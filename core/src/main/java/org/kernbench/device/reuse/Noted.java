@@ -22,6 +22,9 @@ final class Noted extends Stretch {
   /** By PE, what its engines had served when the last of its launches ended there. */
   private final List<List<Served>> servedAtEnd = new ArrayList<>();
 
+  /** For each of its {@link #queues} what had passed at their ends before. */
+  private final List<Passed> passed = new ArrayList<>();
+
   /** Whether the host has changed translations of its PEs. */
   private boolean touched;
 
@@ -79,13 +82,20 @@ final class Noted extends Stretch {
     launch.mark().member = launches.size();
     launches.add(launch);
     running++;
+    MemoQueues theirs = queuesOf(launch);
+    launch.mark().mayTalk = theirs != null;
+    if (theirs != null) {
+      takes(theirs);
+      passed.add(Passed.sofar(theirs));
+    }
+    if (outcome.severalStreams && !queues.isEmpty()) {
+      spoil("messages beside another stream");
+    }
     outcome.grows();
   }
 
   private void enter(MemoPe p) {
-    p.mark().slot = pes.size();
-    pes.add(p);
-    ordinals.add(p.commands());
+    enters(p);
     outcome.orders.add(Served.order(p.computeEngines(), p.streams()));
     int slot = p.mark().slot;
     // not this, which keeps launches: what came of it is kept for long
@@ -171,7 +181,7 @@ final class Noted extends Stretch {
             outcome.rows.rowToBe(slot, lastSeen, ordinals.get(slot)),
             staysShared(p, launch.stream(), leavesNothing)));
     if (p.isAllFor(launch.stream())) {
-      servedAtEnd.set(slot, Served.of(p.computeEngines(), p.streams()));
+      servedAtEnd.set(slot, Served.of(engines.get(slot), p.streams()));
       leave(p);
     }
     if (isLast) {
@@ -211,10 +221,47 @@ final class Noted extends Stretch {
         return "translations changed";
       }
     }
+    for (MemoQueues q : queues) {
+      if (!q.areAtRest()) {
+        return "messages under way";
+      }
+    }
     int[] firsts = ordinals.stream().mapToInt(Integer::intValue).toArray();
-    return outcome.rows.finish(firsts, startPs, memo.host.log(), firstMove)
+    return outcome.rows.finish(firsts, startPs, memo.host.log(), firstMove) && passes()
         ? null
         : "causes elsewhere";
+  }
+
+  /** Says what its messages leave behind; false if an operation of others gave credits back. */
+  private boolean passes() {
+    for (int i = 0; i < queues.size(); i++) {
+      List<? extends MemoQueues.End> ends = queues.get(i).ends();
+      List<MemoQueues.Passage> passages = new ArrayList<>();
+      for (int k = 0; k < ends.size(); k++) {
+        MemoQueues.End end = ends.get(k);
+        MemoQueues.Passage passage =
+            end.passage(
+                (int) (end.fragmentsSent() - passed.get(i).sent[k]),
+                (int) (end.fragmentsDelivered() - passed.get(i).delivered[k]),
+                startPs,
+                outcome.rows::indexOf);
+        if (passage == null) {
+          return false;
+        }
+        passages.add(passage);
+      }
+      outcome.passages.add(passages);
+    }
+    return true;
+  }
+
+  /** Fragments that have passed at each end. */
+  private record Passed(long[] sent, long[] delivered) {
+    static Passed sofar(MemoQueues queues) {
+      return new Passed(
+          queues.ends().stream().mapToLong(MemoQueues.End::fragmentsSent).toArray(),
+          queues.ends().stream().mapToLong(MemoQueues.End::fragmentsDelivered).toArray());
+    }
   }
 
   private void finish() {

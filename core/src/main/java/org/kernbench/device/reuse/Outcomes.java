@@ -44,6 +44,9 @@ final class Outcomes {
   /** Outcomes that have not been used again, and their keys, the oldest first. */
   private final SequencedMap<StretchOutcome, Key> unproven = new LinkedHashMap<>();
 
+  /** Hashes of the keys that were seen before anything was noted of them. */
+  private final Set<Integer> seen = new HashSet<>();
+
   private long unprovenRows;
   private long rows;
 
@@ -84,6 +87,11 @@ final class Outcomes {
     ordered.remove(likeliest);
     ordered.addFirst(likeliest);
     return ordered;
+  }
+
+  /** Whether a key is asked for that has not been before; by its hash, which does no harm. */
+  boolean isFirst(Key key) {
+    return seen.add(key.hashCode());
   }
 
   /** A stretch is noted from now on. */

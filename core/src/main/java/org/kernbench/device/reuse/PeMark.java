@@ -76,8 +76,8 @@ public final class PeMark {
     if (n == null) {
       return;
     }
-    if (kind == OpKind.SEND || kind == OpKind.RECV) {
-      n.spoil("messages");
+    if ((kind == OpKind.SEND || kind == OpKind.RECV) && !launch.mayTalk) {
+      n.spoil("messages from elsewhere");
       return;
     }
     if (n.hasRoom()) {

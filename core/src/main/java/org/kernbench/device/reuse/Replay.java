@@ -104,12 +104,10 @@ final class Replay extends Stretch implements Follower {
           return false;
         }
         orders.add(Served.order(p.computeEngines(), p.streams()));
-        p.mark().slot = pes.size();
-        pes.add(p);
+        enters(p);
         translated.add(p.mmu().state());
         evictions.add(p.mmu().evictions());
         looked.add(0);
-        ordinals.add(p.commands());
         streamsBefore.add(p.activeStreams());
       }
     }
@@ -240,16 +238,25 @@ final class Replay extends Stretch implements Follower {
   private void mayTranslate() {
     List<Lookups.Anchor> all = ranges.anchors();
     List<Lookups.Anchor> added = all.subList(Math.min(rangesTold, all.size()), all.size());
-    for (int slot = 0; slot < pes.size(); slot++) {
-      pes.get(slot).mmu().mayHold(slot < pesTold ? added : all);
-    }
+    Mmu.mayHold(added, indices(0, Math.min(pesTold, pes.size())));
+    Mmu.mayHold(all, indices(Math.min(pesTold, pes.size()), pes.size()));
     rangesTold = all.size();
     pesTold = pes.size();
+  }
+
+  private BitSet indices(int from, int to) {
+    BitSet indices = new BitSet();
+    pes.subList(from, to).forEach(p -> indices.set(p.index()));
+    return indices;
   }
 
   /** Lets the launch begin, of which is known what comes. */
   private void runs(MemoLaunch launch) {
     running++;
+    MemoQueues theirs = queuesOf(launch);
+    if (theirs != null) {
+      takes(theirs);
+    }
     launch.pes().forEach(launch::replaysOn);
   }
 
@@ -289,6 +296,8 @@ final class Replay extends Stretch implements Follower {
     }
     while (pes.size() > pesBefore) {
       pes.removeLast();
+      ordinals.removeLast();
+      engines.removeLast();
       looked.removeLast();
       orders.removeLast();
     }
@@ -405,9 +414,16 @@ final class Replay extends Stretch implements Follower {
           startPs);
       p.addCommands(outcome.rows.size(slot));
       p.mmu().becomes(translated.get(slot));
-      List<? extends MemoEngine> engines = p.computeEngines();
-      for (int k = 0; k < engines.size(); k++) {
-        outcome.served.get(slot).get(k).leave(engines.get(k), startPs, ids, slot);
+      List<MemoEngine> theirs = engines.get(slot);
+      for (int k = 0; k < theirs.size(); k++) {
+        outcome.served.get(slot).get(k).leave(theirs.get(k), startPs, ids, slot);
+      }
+    }
+    for (int i = 0; i < queues.size(); i++) {
+      List<? extends MemoQueues.End> ends = queues.get(i).ends();
+      for (int k = 0; k < ends.size(); k++) {
+        ends.get(k)
+            .passes(outcome.passages.get(i).get(k), startPs, row -> outcome.rows.id(row, ids));
       }
     }
     outcome.rows.writeMoves(memo.host.log(), ids, linksOn, startPs);

@@ -13,6 +13,13 @@ abstract class Stretch {
   final List<MemoPe> pes = new ArrayList<>();
   final Lookups.Ranges ranges;
   final List<Integer> ordinals = new ArrayList<>();
+
+  /** By PE, the engines whose work the next launches notice: of messages those that it uses. */
+  final List<List<MemoEngine>> engines = new ArrayList<>();
+
+  /** The queues of its launches, in their order. */
+  final List<MemoQueues> queues = new ArrayList<>();
+
   final long startPs;
 
   /** The package that its first launch is in; {@link PackageTwins#NONE} if that is in several. */
@@ -33,7 +40,50 @@ abstract class Stretch {
 
   /** What comes of a launch of it depends on this; null if that is not known. */
   @Nullable Key keyOf(MemoLaunch launch) {
+    MemoQueues theirs = queuesOf(launch);
+    if (theirs != null && uses(theirs)) {
+      return null; // how they are left by the launch before, a replay does not know
+    }
     return KeyWriter.keyOf(launch, memo.host, memo.packages, home, ranges);
+  }
+
+  /**
+   * The queues of a launch if it is known what its messages depend on; null if it has none, or
+   * others may come in their way: then it stands for others only if it sends and receives nothing.
+   */
+  static @Nullable MemoQueues queuesOf(MemoLaunch launch) {
+    MemoQueues queues = launch.queues();
+    return queues != null && queues.areAtRest() ? queues : null;
+  }
+
+  private boolean uses(MemoQueues other) {
+    for (MemoQueues q : queues) {
+      if (q.set().equals(other.set())) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** A PE is in it from now on, as its last. */
+  void enters(MemoPe p) {
+    p.mark().slot = pes.size();
+    pes.add(p);
+    ordinals.add(p.commands());
+    engines.add(new ArrayList<>(p.computeEngines()));
+  }
+
+  /** A launch, whose PEs are in it, uses these queues. */
+  void takes(MemoQueues theirs) {
+    queues.add(theirs);
+    for (MemoQueues.End end : theirs.ends()) {
+      List<MemoEngine> there = engines.get(memo.host.pe(end.peIndex()).mark().slot);
+      for (MemoEngine e : List.of(end.channel(), end.receiver())) {
+        if (!there.contains(e)) {
+          there.add(e);
+        }
+      }
+    }
   }
 
   boolean has(MemoPe p) {

@@ -23,6 +23,9 @@ final class StretchOutcome {
   /** By PE, what its engines served last. */
   final List<List<Served>> served = new ArrayList<>();
 
+  /** For the queues of each launch that has some, what messages have left at each end. */
+  final List<List<MemoQueues.Passage>> passages = new ArrayList<>();
+
   final List<Lookups> lookups = new ArrayList<>();
 
   /** By PE, in which order its engines had served its streams; not asked if one stream has all. */

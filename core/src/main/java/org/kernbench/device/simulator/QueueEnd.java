@@ -1,8 +1,11 @@
 package org.kernbench.device.simulator;
 
+import java.util.function.IntUnaryOperator;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.device.fabric.FabricRoute;
+import org.kernbench.device.reuse.MemoQueues;
 import org.kernbench.machine.Pe;
 
 /**
@@ -13,7 +16,7 @@ import org.kernbench.machine.Pe;
  * use the slot from the time its credit is back; the receiver sees the fragment when data and
  * metadata have both been written, which is one step ({@link #deliver}).
  */
-final class QueueEnd extends TimedRegister.Slots {
+final class QueueEnd extends TimedRegister.Slots implements MemoQueues.End {
   static final long NEVER = Long.MAX_VALUE;
 
   // a slot number's record: four longs, so that a message touches one cache line at each end
@@ -135,11 +138,18 @@ final class QueueEnd extends TimedRegister.Slots {
     return !direction.equals(QueuePlan.Connection.NONE);
   }
 
-  Engine channel() {
+  @Override
+  public int peIndex() {
+    return peIndex;
+  }
+
+  @Override
+  public Engine channel() {
     return present(channel);
   }
 
-  Engine receiver() {
+  @Override
+  public Engine receiver() {
     return present(receiver);
   }
 
@@ -189,7 +199,8 @@ final class QueueEnd extends TimedRegister.Slots {
     return (int) (ring[sentAt + OPS] >> 32);
   }
 
-  long fragmentsSent() {
+  @Override
+  public long fragmentsSent() {
     return sent;
   }
 
@@ -287,7 +298,8 @@ final class QueueEnd extends TimedRegister.Slots {
   }
 
   /** Fragments that the peer has sent and this end has, or had. */
-  long fragmentsDelivered() {
+  @Override
+  public long fragmentsDelivered() {
     return delivered;
   }
 
@@ -321,6 +333,92 @@ final class QueueEnd extends TimedRegister.Slots {
     ring[at + VISIBLE_PS] = NEVER;
     takenAt = next(at);
     return at / STRIDE;
+  }
+
+  // ---- as what came of messages is used again ----
+
+  /**
+   * Whether nothing of this end is under way but credits, nothing waits in its slots and nobody for
+   * it.
+   */
+  boolean isAtRest(long nowPs) {
+    if (sent != peer().delivered
+        || asked != delivered
+        || sending != null
+        || receiving != null
+        || selecting != null
+        || creditWanted
+        || writeFreePs > nowPs) {
+      return false;
+    }
+    for (int at = 0; at < ring.length; at += STRIDE) {
+      if (ring[at + CREDIT_PS] == NEVER || ring[at + VISIBLE_PS] != NEVER) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  @Override
+  public void say(LongConsumer word, long nowPs) {
+    for (int next = 0; next < slots; next++) {
+      long left = ring[before(slots - next) + CREDIT_PS] - nowPs;
+      if (left > 0) {
+        word.accept(next);
+        word.accept(left);
+      }
+    }
+    word.accept(-1);
+  }
+
+  @Override
+  public MemoQueues.@Nullable Passage passage(
+      int sentSince, int deliveredSince, long sincePs, IntUnaryOperator rowOf) {
+    int used = Math.min(sentSince, slots);
+    long[] creditsPs = new long[used];
+    int[] creditRows = new int[used];
+    for (int i = 0; i < used; i++) {
+      int at = before(used - i);
+      creditsPs[i] = ring[at + CREDIT_PS] - sincePs;
+      creditRows[i] = rowOf.applyAsInt((int) (ring[at + OPS] >> 32));
+      if (creditRows[i] < 0) {
+        return null;
+      }
+    }
+    return new MemoQueues.Passage(sentSince, deliveredSince, creditsPs, creditRows);
+  }
+
+  /** The place in the ring of a slot for one of the fragments sent last, counted from 1. */
+  private int before(int fragments) {
+    return Math.floorMod(sentAt - fragments * STRIDE, ring.length);
+  }
+
+  /**
+   * {@inheritDoc}
+   *
+   * <p>Which slots were in use at once is not counted again: as many as when the same messages
+   * passed here before.
+   */
+  @Override
+  public void passes(MemoQueues.Passage again, long sincePs, IntUnaryOperator idOf) {
+    if (slotsInUsePeak < slots) {
+      countSlots();
+    }
+    sent += again.sent();
+    sentAt = (int) ((sentAt + (long) again.sent() * STRIDE) % ring.length);
+    for (int i = 0; i < again.credits(); i++) {
+      int slot = before(again.credits() - i) / STRIDE;
+      returnCredit(slot, again.creditPs(i) + sincePs, idOf.applyAsInt(again.creditRow(i)));
+    }
+    counted = sent;
+    countedAt = sentAt;
+    if (sent - oldestOut > slots) {
+      oldestOut = sent - slots;
+      oldestOutAt = sentAt;
+    }
+    delivered += again.delivered();
+    asked += again.delivered();
+    takenAt = (int) ((takenAt + (long) again.delivered() * STRIDE) % ring.length);
   }
 
   /**

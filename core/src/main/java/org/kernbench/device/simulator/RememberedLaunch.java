@@ -2,12 +2,16 @@ package org.kernbench.device.simulator;
 
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.device.ReusableProgram;
 import org.kernbench.device.reuse.Dependence;
 import org.kernbench.device.reuse.LaunchMark;
+import org.kernbench.device.reuse.MemoHost;
 import org.kernbench.device.reuse.MemoLaunch;
 import org.kernbench.device.reuse.MemoPe;
+import org.kernbench.device.reuse.MemoQueues;
 
 /** A launch as those see it who use again what came of launches. */
 final class RememberedLaunch implements MemoLaunch {
@@ -18,6 +22,8 @@ final class RememberedLaunch implements MemoLaunch {
 
   /** The queues that it was launched with; null if with none. */
   private final @Nullable MessageUnit queues;
+
+  private @Nullable MemoQueues ends;
 
   /** The launch starts. */
   RememberedLaunch(TimedExecutor executor, LaunchState launch, @Nullable MessageUnit queues) {
@@ -73,8 +79,36 @@ final class RememberedLaunch implements MemoLaunch {
   }
 
   @Override
-  public Optional<?> queues() {
-    return launch.spec().queues();
+  public @Nullable MemoQueues queues() {
+    MessageUnit unit = queues;
+    if (ends == null && unit != null) {
+      Set<Integer> within = pes.stream().map(p -> p.index).collect(Collectors.toSet());
+      List<QueueEnd> theirs = pes.stream().flatMap(p -> unit.ends(p.index).stream()).toList();
+      ends = new Ends(unit, theirs, within, executor);
+    }
+    return ends;
+  }
+
+  /** The ends of the launch's queues on its PEs. */
+  private record Ends(MessageUnit unit, List<QueueEnd> ends, Set<Integer> pes, MemoHost host)
+      implements MemoQueues {
+    @Override
+    public Object set() {
+      return unit;
+    }
+
+    @Override
+    public boolean areAtRest() {
+      long nowPs = host.nowPs();
+      for (QueueEnd end : ends) {
+        QueueEnd peer = end.peer();
+        boolean isWithin = peer.isUsed() && pes.contains(peer.peIndex);
+        if (!isWithin || end.station != null || peer.station != null || !end.isAtRest(nowPs)) {
+          return false;
+        }
+      }
+      return true;
+    }
   }
 
   @Override

@@ -308,7 +308,12 @@ public final class Graph implements AutoCloseable {
 
   /** Host values as a constant, rounded to a type. */
   public Variable constant(double[] values, Shape shape, DType dtype, String name) {
-    return constant(own(Compute.spread(torch, name, shape, dtype, () -> values)));
+    return constant(() -> values, shape, dtype, name);
+  }
+
+  /** Likewise, of values that are made only where they are computed with. */
+  Variable constant(Supplier<double[]> values, Shape shape, DType dtype, String name) {
+    return constant(own(Compute.spread(torch, name, shape, dtype, values)));
   }
 
   /** A tensor as an input whose gradient is wanted. It stays the caller's. */

@@ -1,6 +1,7 @@
 package org.kernbench.nn.autograd;
 
 import java.util.List;
+import java.util.function.DoubleUnaryOperator;
 import org.kernbench.nn.kernels.Compute;
 import org.kernbench.nn.kernels.Compute.RowArg;
 import org.kernbench.tensor.DType;
@@ -35,21 +36,30 @@ final class Rotary {
           "rotary of %s, %s elements of heads of %s, at %s positions"
               .formatted(x, turned, size, at.length));
     }
+    DType working = Compute.working(x.dtype());
+    Shape each = Shape.of(x.rows(), turned / 2);
+    this.cos =
+        graph
+            .constant(() -> table(at, angles, Math::cos), each, working, graph.name("cos"))
+            .value();
+    this.sin =
+        graph
+            .constant(() -> table(at, angles, Math::sin), each, working, graph.name("sin"))
+            .value();
+  }
+
+  /** A function of the angle of each pair, by row; nobody asks for it in mode time. */
+  private double[] table(int[] at, RotaryAngles angles, DoubleUnaryOperator function) {
     int half = turned / 2;
     double[] frequencies = angles.frequencies(turned);
-    double[] cosines = new double[x.rows() * half];
-    double[] sines = new double[x.rows() * half];
+    double[] all = new double[x.rows() * half];
     for (int row = 0; row < x.rows(); row++) {
       for (int i = 0; i < half; i++) {
         double angle = at[row / x.dim(1)] * frequencies[i];
-        cosines[row * half + i] = angles.length() * Math.cos(angle);
-        sines[row * half + i] = angles.length() * Math.sin(angle);
+        all[row * half + i] = angles.length() * function.applyAsDouble(angle);
       }
     }
-    DType working = Compute.working(x.dtype());
-    Shape each = Shape.of(x.rows(), half);
-    this.cos = graph.constant(cosines, each, working, graph.name("cos")).value();
-    this.sin = graph.constant(sines, each, working, graph.name("sin")).value();
+    return all;
   }
 
   Variable apply() {

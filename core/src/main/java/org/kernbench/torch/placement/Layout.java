@@ -71,9 +71,10 @@ public record Layout(Mesh mesh, List<Part> parts) {
   public List<ShardSpec> resolve(String name, Shape shape) {
     Shape cut = cutsRows() ? asMatrix(shape) : shape;
     List<ShardSpec> shards = new ArrayList<>();
+    List<Integer> turns = turns();
     for (int place = 0; place < mesh.size(); place++) {
       Pe pe = mesh.pe(place);
-      for (Box box : boxes(shape, part(name, shape, cut, place), cut)) {
+      for (Box box : boxes(shape, part(name, shape, cut, place, turns), cut)) {
         shards.add(box.at(pe.sip(), pe.cube(), pe.pe()));
       }
     }
@@ -92,10 +93,10 @@ public record Layout(Mesh mesh, List<Part> parts) {
         .toList();
   }
 
-  private Box part(String name, Shape shape, Shape cut, int place) {
+  private Box part(String name, Shape shape, Shape cut, int place, List<Integer> turns) {
     Box box = Box.all(cut);
     List<Integer> at = mesh.coordinate(place);
-    for (int i : turns()) {
+    for (int i : turns) {
       Mesh.Axis axis = mesh.axes().get(i);
       box =
           switch (parts.get(i)) {

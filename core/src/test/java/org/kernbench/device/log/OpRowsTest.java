@@ -127,11 +127,36 @@ final class OpRowsTest {
     }
   }
 
+  /** A receive waits for a send of another PE, which has an id of its own when written again. */
   @Test
-  void finish_causeOnAnotherPe_isRefused() {
+  void write_causeOnAnotherPe_isItsRowThere() {
     OpRows rows = new OpRows();
     add(rows, 1, 0, 0, -1);
+    add(rows, 3, 1, 0, 2);
     add(rows, 2, 0, 1, 1);
+    assertThat(rows.finish(new int[] {0, 0}, 0, new OpLog(MACHINE, 10), 0)).isTrue();
+    assertThat(List.of(rows.indexOf(1), rows.indexOf(3), rows.indexOf(2), rows.indexOf(4)))
+        .containsExactly(0, 1, 2, -1);
+    rows.forgetIds();
+
+    OpLog log = new OpLog(MACHINE, 10);
+    log.reserve(4);
+    RowIds ids = new RowIds();
+    ids.reserve(log, 1, 1); // 4
+    ids.reserve(log, 0, 2); // 5 and 6
+    for (int slot = 0; slot < 2; slot++) {
+      rows.write(log, log.tally(), slot, ids, 0, slot, new int[] {0}, 0, 0);
+    }
+    assertThat(log.causeOp(5)).isEqualTo(-1);
+    assertThat(log.causeOp(6)).as("of PE 0, of PE 1").isEqualTo(4);
+    assertThat(log.causeOp(4)).as("of PE 1, of PE 0").isEqualTo(5);
+  }
+
+  @Test
+  void finish_causeOfNobody_isRefused() {
+    OpRows rows = new OpRows();
+    add(rows, 1, 0, 0, -1);
+    add(rows, 2, 0, 1, 7);
     assertThat(rows.finish(new int[] {0, 0}, 0, new OpLog(MACHINE, 10), 0)).isFalse();
   }
 
