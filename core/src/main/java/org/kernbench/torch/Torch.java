@@ -97,12 +97,8 @@ public final class Torch implements AutoCloseable {
     TorchOptions untimed = options.withCollectives(new ToldCalls(machine, backend));
     fold.compareHosts((simulator, sip) -> {
       try (Torch torch = opened(new Session(machine, simulator, untimed, fold, sip))) {
-        Consumer<Worker> told;
-        synchronized (program) {
-          told = program.get();
-        }
         torch.distributed().initProcessGroup(backend.name());
-        torch.multiprocessing().spawn(told, backend.worldSize());
+        torch.multiprocessing().spawn(program.get(), backend.worldSize());
       }
     });
     return opened(

@@ -14,9 +14,15 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.kernbench.ccl.AlgorithmConfig;
+import org.kernbench.ccl.CollectiveAlgorithm;
+import org.kernbench.ccl.Group;
+import org.kernbench.ccl.Schedule;
 import org.kernbench.ccl.library.CclConfig;
 import org.kernbench.ccl.library.CollectiveLibrary;
 import org.kernbench.device.Mode;
+import org.kernbench.device.QueuePlan;
 import org.kernbench.device.Reused;
 import org.kernbench.device.log.LogDifference;
 import org.kernbench.device.log.OpLog;
@@ -24,12 +30,15 @@ import org.kernbench.device.memory.MmuCounts;
 import org.kernbench.device.simulator.SimulatorOptions;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
+import org.kernbench.machine.spec.IpcqSpec;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
 import org.kernbench.tl.PureKernel;
+import org.kernbench.torch.collective.CollectiveCall;
 import org.kernbench.torch.collective.CollectiveOp;
 import org.kernbench.torch.collective.CollectiveRun;
 import org.kernbench.torch.collective.ReduceKind;
+import org.kernbench.torch.placement.RankLevel;
 
 /**
  * Collectives that come again, run with each of them simulated and with what came of one used for
@@ -74,6 +83,77 @@ final class ReusedCollectivesTest {
   void rows_ofManyDrawnPrograms_areThoseOfEachSimulated(CollectiveOp op, String algorithm) {
     for (int seed = 3; seed < 60; seed++) {
       compare(op, algorithm, seed, new HashMap<>());
+    }
+  }
+
+  /** An algorithm of a user may remember calls: it is simulated each time, chosen by auto, too. */
+  @ParameterizedTest
+  @ValueSource(strings = {"auto", "counts"})
+  void algorithmOfAUser_isSimulatedEachTime(String algorithm) {
+    Machine machine = machine(List.of("system.sips.count=2", "system.sips.topology=ring_1d"));
+    CclConfig config =
+        CclConfig.load(
+            Optional.empty(),
+            List.of(
+                "defaults.algorithm=" + algorithm,
+                "algorithms.counts.class=" + CountsCalls.class.getName(),
+                "algorithms.auto.rank_level=sip"));
+    Left[] left = new Left[2];
+    for (boolean reuse : new boolean[] {false, true}) {
+      left[reuse ? 1 : 0] =
+          run(
+              machine,
+              CollectiveLibrary.open(machine, config),
+              reuse,
+              w -> {
+                Tensor x = w.torch().empty(Shape.of(4096), DType.F32, "x");
+                for (int i = 0; i < 9; i++) {
+                  w.distributed().allReduce(x);
+                  w.torch().synchronize();
+                }
+              });
+    }
+    assertThat(left[0].collectives.getLast()).contains("counts");
+    assertThat(LogDifference.between(left[0].log, left[1].log, machine)).isEmpty();
+    assertThat(left[1].collectives).isEqualTo(left[0].collectives);
+    assertThat(left[1].reused.orElseThrow().launches()).isZero();
+  }
+
+  /** Sends next to nothing, so that it is the quickest; of three calls one sends it twice. */
+  public static final class CountsCalls implements CollectiveAlgorithm {
+    @Override
+    public String name() {
+      return "counts";
+    }
+
+    @Override
+    public RankLevel defaultRankLevel() {
+      return RankLevel.SIP;
+    }
+
+    @Override
+    public Schedule plan(Group group, IpcqSpec queues, AlgorithmConfig config) {
+      int[] calls = {0};
+      return new Schedule() {
+        @Override
+        public List<QueuePlan.Connection> connections() {
+          return List.of(new QueuePlan.Connection(group.lead(1), "centre", group.lead(0), "other"));
+        }
+
+        @Override
+        public RankProgram program(CollectiveCall call) {
+          int times = ++calls[0] % 3 == 0 ? 2 : 1;
+          return (tl, rank, vector, reduction) -> {
+            for (int i = 0; i < times; i++) {
+              if (rank == 0) {
+                tl.recv("other", Shape.of(16), DType.F32);
+              } else {
+                tl.send("centre", tl.zeros(Shape.of(16), DType.F32));
+              }
+            }
+          };
+        }
+      };
     }
   }
 
@@ -157,6 +237,10 @@ final class ReusedCollectivesTest {
                         "algorithms." + algorithm + ".rank_level=sip",
                         "algorithms." + algorithm + ".world_size=all")
                     : List.of("defaults.algorithm=ring", by)));
+    return run(machine, library, reuse, body);
+  }
+
+  private static Left run(Machine machine, CollectiveLibrary library, boolean reuse, Body body) {
     TorchOptions options =
         TorchOptions.DEFAULT
             .withMode(Mode.TIME)

@@ -479,7 +479,13 @@ public final class CollectiveLibrary implements CollectiveBackend {
       String name = by.schedule.chosen(call).map(c -> by.algorithm + ":" + c).orElse(by.algorithm);
       Kernel kernel = kernel(program, call, reduction);
       return new CollectivePlan(
-          name, queues(by, call), by.isBuiltIn ? keyed(kernel, name, by, call) : kernel);
+          name, queues(by, call), isOurs(by, call) ? keyed(kernel, name, by, call) : kernel);
+    }
+
+    /** Whether what performs a call is built in, also where {@code auto} has chosen it. */
+    private boolean isOurs(Planned by, CollectiveCall call) {
+      String className = ccl.of(by.schedule.chosen(call).orElse(by.algorithm)).className();
+      return !className.equals(Auto.NAME) && builtIn().contains(className);
     }
 
     /** A kernel of an algorithm that depends on the call, and on nothing that it remembers. */
@@ -613,8 +619,7 @@ public final class CollectiveLibrary implements CollectiveBackend {
           fold != null && isFolded()
               ? schedule.representatives(fold, queues, equalParts())
               : new QueuePlan(queues, schedule.connections());
-      boolean isBuiltIn = builtIn().contains(chosen.config.className());
-      return new Planned(chosen.config.name(), schedule, checked(plan), isBuiltIn);
+      return new Planned(chosen.config.name(), schedule, checked(plan));
     }
 
     /** A sum that can be cut into equal parts, to ask for queues that all calls have. */
@@ -627,6 +632,5 @@ public final class CollectiveLibrary implements CollectiveBackend {
   private record Chosen(AlgorithmConfig config, CollectiveAlgorithm algorithm) {}
 
   /** An algorithm with its group, for one operation. */
-  private record Planned(
-      String algorithm, Schedule schedule, QueuePlan queues, boolean isBuiltIn) {}
+  private record Planned(String algorithm, Schedule schedule, QueuePlan queues) {}
 }

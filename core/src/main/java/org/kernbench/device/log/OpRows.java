@@ -78,7 +78,7 @@ public final class OpRows {
    * @param ordinals the number of the first command of each PE
    * @param startPs of the stretch
    * @param log where they are, as {@code firstMove} of it was at the start
-   * @return false if an operation waited for one of another stretch
+   * @return false if an operation, or a part of one, waited for one of another stretch
    */
   public boolean finish(int[] ordinals, long startPs, OpLog log, int firstMove) {
     first = new int[ordinals.length + 1];
@@ -97,8 +97,10 @@ public final class OpRows {
         return false;
       }
     }
-    if (log.transfers().isComplete()) {
-      moves = log.transfers().excerpt(rowsById(), firstMove, startPs);
+    TransferLog transfers = log.transfers();
+    if (transfers.isComplete() && !transfers.isFull()) {
+      moves = transfers.excerpt(rowsById(), firstMove, startPs);
+      return moves != null; // else a part has waited for an operation of another stretch
     }
     return true;
   }

@@ -19,6 +19,11 @@ final class Key {
     this.hash = 31 * what.hashCode() + Arrays.hashCode(words);
   }
 
+  /** Whether it is of launches with these queues. */
+  boolean isOf(Object set) {
+    return queues.isPresent() && queues.get().equals(set);
+  }
+
   @Override
   public boolean equals(@Nullable Object o) {
     return o instanceof Key k

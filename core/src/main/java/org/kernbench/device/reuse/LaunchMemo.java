@@ -15,7 +15,7 @@ import org.kernbench.sim.Simulation;
 
 /**
  * What came of launches, to be used again for launches that do the same (ADRs 0112, 0114, 0228,
- * 0306): a training step repeats each of its kernels in every layer.
+ * 0306, 0334): a training step repeats each of its kernels in every layer.
  *
  * <p>What is noted and used again is a <em>stretch</em>: a launch that starts where nothing else is
  * under way, and all that start on its PEs before none of them is. Most are one launch alone; a
@@ -35,8 +35,9 @@ import org.kernbench.sim.Simulation;
  * ended.
  *
  * <p>What the end of a stretch leaves behind on its PEs, and anybody can notice: the numbers of
- * commands, the TLB, and when each engine served each stream last. All else is past by then: room
- * in TCM is given back, links are free, and what waits only asks for the later of two times.
+ * commands, the TLB, when each engine served each stream last, and of message queues the credits
+ * that are under way. All else is past by then: room in TCM is given back, links are free, and what
+ * waits only asks for the later of two times.
  */
 public final class LaunchMemo implements Fabric.Meetings {
   /** Launches in a stretch; what goes on for longer is not noted. */
@@ -127,6 +128,11 @@ public final class LaunchMemo implements Fabric.Meetings {
     for (MemoPe p : host.pesInUse()) {
       touch(p, why);
     }
+  }
+
+  /** Queues are gone, which were equal to none: nothing of launches with them is kept. */
+  public void forgetQueues(Object set) {
+    outcomes.forgetQueues(set);
   }
 
   /** A PE has ended its part again of a launch that is simulated after all. */

@@ -163,6 +163,18 @@ final class Outcomes {
     }
   }
 
+  /** Queues are there no more: what came of launches with them stands for none. */
+  void forgetQueues(Object set) {
+    List<Key> theirs = known.keySet().stream().filter(key -> key.isOf(set)).toList();
+    for (Key key : theirs) {
+      for (StretchOutcome outcome : List.copyOf(known.getOrDefault(key, List.of()))) {
+        isProven(outcome);
+        forget(key, outcome);
+      }
+      known.remove(key);
+    }
+  }
+
   private void forget(Key key, StretchOutcome outcome) {
     known.getOrDefault(key, List.of()).remove(outcome);
     kept.remove(outcome);

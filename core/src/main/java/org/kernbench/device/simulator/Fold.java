@@ -9,15 +9,9 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.Set;
 import java.util.SplittableRandom;
-import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.ObjIntConsumer;
@@ -126,55 +120,22 @@ public final class Fold {
   /**
    * Runs host programs of the first package, the second, the middle and the last, in which nothing
    * takes time, and compares which kernels they launch where, on what, and what these depend on as
-   * far as they say it. Two packages run at a time, each on a thread of its own.
+   * far as they say it.
    *
-   * @param host runs those of the ranks of a package as if they were in package 0; asked from
-   *     several threads at once
+   * @param host runs those of the ranks of a package as if they were in package 0
    * @throws CannotFoldException if one does something else than those of package 0
    */
   public void compareHosts(ObjIntConsumer<Simulator> host) {
+    Simulator.HostTape first = hostTape(host, 0);
     int n = machine.sips();
-    try (ExecutorService threads = Executors.newFixedThreadPool(2)) {
-      Future<Simulator.HostTape> first = threads.submit(() -> hostTape(host, 0));
-      Map<Integer, Future<Optional<String>>> differences = new TreeMap<>();
-      for (int sip : new TreeSet<>(List.of(1 % n, n / 2, n - 1))) {
-        differences.put(
-            sip,
-            threads.submit(() -> {
-              Simulator.HostTape theirs = hostTape(host, sip);
-              return Simulator.HostTape.difference(resultOf(first), theirs);
-            }));
-      }
-      try {
-        differences.forEach((sip, difference) -> {
-          resultOf(difference)
-              .ifPresent(told -> {
-                throw new CannotFoldException(
-                    "of the host programs of packages 0 and %s %s; let all ranks do alike"
-                        .formatted(sip, told));
-              });
-          hosts++;
-        });
-      } finally {
-        threads.shutdownNow();
-      }
-    }
-  }
-
-  private static <T> T resultOf(Future<T> future) {
-    try {
-      return future.get();
-    } catch (ExecutionException e) {
-      if (e.getCause() instanceof RuntimeException thrown) {
-        throw thrown;
-      }
-      if (e.getCause() instanceof Error thrown) {
-        throw thrown;
-      }
-      throw new IllegalStateException("bug: checked exception of a host program", e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new IllegalStateException("interrupted while host programs were compared", e);
+    for (int sip : new TreeSet<>(List.of(1 % n, n / 2, n - 1))) {
+      Simulator.HostTape.difference(first, hostTape(host, sip))
+          .ifPresent(difference -> {
+            throw new CannotFoldException(
+                "of the host programs of packages 0 and %s %s; let all ranks do alike"
+                    .formatted(sip, difference));
+          });
+      hosts++;
     }
   }
 

@@ -179,6 +179,9 @@ final class TimedExecutor
     sim.finishPicosecond();
     unit.uninstall();
     messages.remove(set);
+    if (memo != null) {
+      memo.forgetQueues(unit);
+    }
   }
 
   @Override

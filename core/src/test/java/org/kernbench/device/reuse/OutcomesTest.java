@@ -92,4 +92,21 @@ final class OutcomesTest {
     System.gc();
     assertThat(forgotten.get()).as("kept for nobody").isNull();
   }
+
+  @Test
+  void whatHadQueuesThatAreGone_isForgotten() {
+    StretchOutcome gone = outcome(2);
+    Key ofGone = new Key(List.of(), Optional.of("gone"), new long[] {1});
+    outcomes.keep(ofGone, gone);
+    StretchOutcome stays = outcome(3);
+    Key ofOther = new Key(List.of(), Optional.of("other"), new long[] {1});
+    outcomes.keep(ofOther, stays);
+
+    outcomes.forgetQueues("gone");
+
+    assertThat(outcomes.of(ofGone, PE)).isEmpty();
+    assertThat(outcomes.of(ofOther, PE)).containsExactly(stays);
+    kept(3, 3); // 6 rows not used again, with those of the other set
+    assertThat(outcomes.of(ofOther, PE)).as("room of the forgotten").containsExactly(stays);
+  }
 }

@@ -195,6 +195,9 @@ final class LaunchMemoTest {
     Left each = run(machine, host, false);
     Left again = run(machine, host, true);
     assertThat(each.log.isComplete()).isTrue();
+    assertThat(again.log.transfers().isComplete())
+        .as(what)
+        .isEqualTo(each.log.transfers().isComplete());
     assertThat(LogDifference.between(each.log, again.log, machine)).as(what).isEmpty();
     assertThat(again.log.hash()).as(what).isEqualTo(each.log.hash());
     assertThat(again.nowPs).isEqualTo(each.nowPs);

@@ -87,6 +87,61 @@ final class TalkingLaunchesTest {
     assertThat(counts.launches()).isEqualTo(2);
   }
 
+  /**
+   * A later fragment waits for a credit that the launch before has given: its message has another
+   * cause, so that only the part of the transfer says so.
+   */
+  @Test
+  void rows_whereAFragmentWaitsForACreditOfTheLaunchBefore_areThoseOfEachSimulated() {
+    Machine machine =
+        Machines.load(
+            "sip-2026",
+            List.of(
+                "system.sips.count=2",
+                "system.sips.topology=ring_1d",
+                "ipcq.slots=2",
+                "ipcq.slot_size=2 KiB"));
+    Reused counts =
+        LaunchMemoTest.compare(
+            machine,
+            (m, sim) -> {
+              List<Pe> pes = List.of(new Pe(0, 0, 0), new Pe(1, 0, 0));
+              QueuePlan.Connection wire =
+                  new QueuePlan.Connection(pes.getFirst(), "E", pes.getLast(), "W");
+              Optional<QueueSet> set =
+                  Optional.of(sim.installApart(new QueuePlan(m.ipcq(), List.of(wire))));
+              List<Launch> all = new ArrayList<>();
+              for (int i = 0; i < 8; i++) {
+                LaunchRequest request = new LaunchRequest("three", pes, 0, set, List.of());
+                all.add(sim.launch(request, new Three()));
+              }
+              all.forEach(sim::drive);
+            },
+            "three fragments, two slots");
+    assertThat(counts.reasons()).containsKey("causes elsewhere");
+  }
+
+  /** A message of three fragments. */
+  private record Three() implements ReusableProgram {
+    @Override
+    public Runnable apply(PePort port) {
+      return () -> {
+        if (port.pe().sip() == 0) {
+          Register v = SlotReuseTest.fill(port, 3 * 2048, 1);
+          port.send(port.queue("E"), v, 0, 3 * 2048);
+          port.release(v);
+        } else {
+          port.release(port.receive(port.queue("W"), 3 * 2048, true, false));
+        }
+      };
+    }
+
+    @Override
+    public Optional<Key> key() {
+      return Optional.of(new Key(List.of("three"), List.of()));
+    }
+  }
+
   /** A launch whose messages another takes, which is on its way, must be simulated each time. */
   @Test
   void rows_whereAnotherLaunchTakesTheMessages_areThoseOfEachSimulated() {
