@@ -71,7 +71,7 @@ final class ReusedCollectivesTest {
   void rows_ofCollectivesThatRepeat_areThoseOfEachSimulated(CollectiveOp op, String algorithm) {
     Map<String, Long> reasons = new HashMap<>();
     long reused = 0;
-    for (int seed = 0; seed < 3; seed++) {
+    for (int seed = 0; seed < 2; seed++) {
       reused += compare(op, algorithm, seed, reasons);
     }
     assertThat(reused).as("%s of %s", reasons, algorithm).isPositive();
@@ -81,7 +81,7 @@ final class ReusedCollectivesTest {
   @ParameterizedTest
   @MethodSource("everyAlgorithm")
   void rows_ofManyDrawnPrograms_areThoseOfEachSimulated(CollectiveOp op, String algorithm) {
-    for (int seed = 3; seed < 60; seed++) {
+    for (int seed = 2; seed < 60; seed++) {
       compare(op, algorithm, seed, new HashMap<>());
     }
   }
