@@ -206,7 +206,7 @@ final class LaunchMemoTest {
     return again.reused.orElseThrow();
   }
 
-  private static Left run(Machine machine, BiConsumer<Machine, Simulator> host, boolean reuse) {
+  static Left run(Machine machine, BiConsumer<Machine, Simulator> host, boolean reuse) {
     try (Simulator sim =
         Simulator.open(machine, Mode.TIME, SimulatorOptions.DEFAULT.reusing(reuse))) {
       host.accept(machine, sim);
