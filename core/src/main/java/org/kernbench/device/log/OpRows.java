@@ -2,9 +2,8 @@ package org.kernbench.device.log;
 
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -99,21 +98,14 @@ public final class OpRows {
     }
     TransferLog transfers = log.transfers();
     if (transfers.isComplete() && !transfers.isFull()) {
-      moves = transfers.excerpt(rowsById(), firstMove, startPs);
+      moves = transfers.excerpt(ids(), this::indexOf, firstMove, startPs);
       return moves != null; // else a part has waited for an operation of another stretch
     }
     return true;
   }
 
-  private Map<Integer, Integer> rowsById() {
-    Map<Integer, Integer> rowOf = new HashMap<>();
-    for (int slot = 0; slot < bySlot.size(); slot++) {
-      PeRows rows = bySlot.get(slot);
-      for (int row = 0; row < rows.size(); row++) {
-        rowOf.put(rows.id(row), first[slot] + row);
-      }
-    }
-    return rowOf;
+  private IntStream ids() {
+    return bySlot.stream().flatMapToInt(rows -> IntStream.range(0, rows.size()).map(rows::id));
   }
 
   /**

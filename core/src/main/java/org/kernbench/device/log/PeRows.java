@@ -21,10 +21,8 @@ final class PeRows {
   private static final int CAUSE = 3;
   private static final int KEPT = 2; // then: kind, row of the cause
 
-  /** What is added to a row of another PE; what stands for none is small. */
+  /** What is added to a row of another PE, so that it is below -1, which stands for none. */
   private static final int ELSEWHERE = Integer.MIN_VALUE;
-
-  private static final int MOST_NEGATIVE = -64;
 
   private int[] words = new int[4 * INTS];
   private long[] times = new long[4 * TIMES];
@@ -144,7 +142,7 @@ final class PeRows {
 
   /** The row of a cause among those of all PEs, if it is of another PE; else negative. */
   static int elsewhere(int cause) {
-    return cause < MOST_NEGATIVE ? cause - ELSEWHERE : -1;
+    return cause < -1 ? cause - ELSEWHERE : -1;
   }
 
   int id(int row) {

@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.IntPredicate;
 import java.util.function.IntUnaryOperator;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,9 +34,6 @@ import org.jspecify.annotations.Nullable;
 public final class TransferLog {
   /** Stands for no operation, part or service. */
   public static final int NONE = -1;
-
-  /** A part or operation that is not in an excerpt. */
-  private static final int UNKNOWN = -2;
 
   private static final int SERVICES_PER_OPERATION = 4; // room for so many rows, on average
 
@@ -258,34 +256,36 @@ public final class TransferLog {
   /**
    * What some operations moved.
    *
-   * @param rowOf their numbers in the excerpt
+   * @param ops the operations
+   * @param rowOf their numbers in the excerpt; negative for others
    * @param firstService the first that may be one of theirs
    * @return null if not all of it was kept
    */
-  @Nullable Excerpt excerpt(Map<Integer, Integer> rowOf, int firstService, long startPs) {
+  @Nullable Excerpt excerpt(IntStream ops, IntUnaryOperator rowOf, int firstService, long startPs) {
     if (!complete || isFull()) {
       return null;
     }
     Excerpt e = new Excerpt();
     List<Integer> theirs = new ArrayList<>();
-    for (int op : rowOf.keySet()) {
+    ops.forEach(op -> {
       for (int part = lastPart(op); part != NONE; part = previous(part)) {
         theirs.add(part);
       }
-    }
+    });
     Collections.sort(theirs);
     Map<Integer, Integer> partOf = new HashMap<>();
     for (int part : theirs) {
-      int by = by(part) == NONE ? NONE : rowOf.getOrDefault(by(part), UNKNOWN);
-      int after =
-          writtenAfter(part) == NONE ? NONE : partOf.getOrDefault(writtenAfter(part), UNKNOWN);
-      if (by == UNKNOWN || after == UNKNOWN || isFromSwitch(part)) {
+      int by = by(part) == NONE ? NONE : rowOf.applyAsInt(by(part));
+      int after = writtenAfter(part) == NONE ? NONE : partOf.getOrDefault(writtenAfter(part), NONE);
+      boolean isKnown =
+          (by < 0) == (by(part) == NONE) && (after < 0) == (writtenAfter(part) == NONE);
+      if (!isKnown || isFromSwitch(part)) {
         return null;
       }
       int row = e.parts.add();
       partOf.put(part, row);
       int before = previous(part);
-      e.parts.set(row, OP_NUMBER, pack(rowOf.getOrDefault(op(part), NONE), number(part)));
+      e.parts.set(row, OP_NUMBER, pack(rowOf.applyAsInt(op(part)), number(part)));
       e.parts.set(row, PREVIOUS_BYTES, pack(partOf.getOrDefault(before, NONE), bytes(part)));
       e.parts.set(row, PART_START, startPs(part) - startPs);
       e.parts.set(row, PART_END, endPs(part) == 0 ? NONE : endPs(part) - startPs);
