@@ -130,7 +130,7 @@ public final class LaunchMemo implements Fabric.Meetings {
     }
   }
 
-  /** Queues are gone, which were equal to none: nothing of launches with them is kept. */
+  /** Queues are gone: what came of launches with them stands for none. */
   public void forgetQueues(Object set) {
     outcomes.forgetQueues(set);
   }
