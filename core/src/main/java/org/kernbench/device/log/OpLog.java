@@ -187,6 +187,14 @@ public final class OpLog {
     }
   }
 
+  /**
+   * Whether all operations of a launch that have ended are kept. Not to be asked of a log that was
+   * read, which does not say that.
+   */
+  public boolean keepsAll(int launch) {
+    return !tally.isCut(launch);
+  }
+
   /** All operations, but those that worlds apart have not told of yet. */
   public OpTally tally() {
     return tally;
@@ -266,6 +274,7 @@ public final class OpLog {
       orbit.count(ordinal, pe, what, bytes, place, issuePs, startPs, endPs, contentionPs);
     }
     if (limit == 0 || id >= limit) {
+      counting.isNotKept(launch);
       return;
     }
     int chunk = id >>> CHUNK_SHIFT;

@@ -1,5 +1,7 @@
 package org.kernbench.device.log;
 
+import java.util.BitSet;
+
 /** The operations of one {@code World}, for the {@link OpLog}: their ids, number and hash. */
 public final class OpTally {
   /** Ids that a world takes at a time while others take some too. */
@@ -14,6 +16,11 @@ public final class OpTally {
 
   /** The sum of their hashes, in which their order does not matter. */
   long hash;
+
+  /** Launches of which an operation is not kept. */
+  private final BitSet cut = new BitSet();
+
+  private int cutLast = LaunchLog.NONE;
 
   private final long[] operations = new long[OpKind.values().length];
   private final long[] bytes = new long[operations.length];
@@ -37,6 +44,19 @@ public final class OpTally {
     bytes[kind.ordinal()] += moved;
   }
 
+  /** An operation of a launch has ended and is not kept. */
+  void isNotKept(int launch) {
+    if (launch != cutLast && launch >= 0) {
+      cut.set(launch);
+      cutLast = launch;
+    }
+  }
+
+  /** Whether that was said of a launch. */
+  boolean isCut(int launch) {
+    return cut.get(launch);
+  }
+
   /** Operations of a kind that have ended. */
   long operations(OpKind kind) {
     return operations[kind.ordinal()];
@@ -51,6 +71,7 @@ public final class OpTally {
   public void add(OpTally other) {
     completed += other.completed;
     hash += other.hash;
+    cut.or(other.cut);
     for (int kind = 0; kind < operations.length; kind++) {
       operations[kind] += other.operations[kind];
       bytes[kind] += other.bytes[kind];

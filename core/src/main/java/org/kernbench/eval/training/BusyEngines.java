@@ -3,7 +3,6 @@ package org.kernbench.eval.training;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.OptionalLong;
 import java.util.function.Predicate;
 import org.kernbench.device.log.OpKind;
 import org.kernbench.device.log.OpLog;
@@ -76,9 +75,8 @@ final class BusyEngines {
     };
   }
 
-  /** In a launch; empty if it has no such command, or was not simulated. */
-  OptionalLong ps(int launch) {
-    Long ps = most.get(launch);
-    return ps == null ? OptionalLong.empty() : OptionalLong.of(ps);
+  /** In a launch; 0 if it has no such command. */
+  long ps(int launch) {
+    return most.getOrDefault(launch, 0L);
   }
 }

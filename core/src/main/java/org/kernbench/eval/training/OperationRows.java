@@ -26,13 +26,13 @@ public final class OperationRows {
   private final Machine machine;
   private final int pes;
   private final long totalPs;
-  private final boolean complete;
   private final Map<String, Sum> sums = new LinkedHashMap<>();
 
   private static final class Sum {
     private long launches;
     private long ps;
-    private long simulated;
+    private long kept;
+    private long keptPs;
     private long busyPs;
     private WorkCount work = WorkCount.NONE;
   }
@@ -54,7 +54,6 @@ public final class OperationRows {
     this.machine = machine;
     this.pes = pes;
     this.totalPs = totalPs;
-    this.complete = ops.completed() <= (long) ops.size() * ops.packagesPerRow();
     LaunchLog log = ops.launches();
     BusyEngines busy = new BusyEngines(ops, ofRank);
     for (int i = 0; i < log.size(); i++) {
@@ -62,9 +61,10 @@ public final class OperationRows {
         Sum sum = sums.computeIfAbsent(alike(log.name(i)), name -> new Sum());
         sum.launches++;
         sum.ps += log.donePs(i) - log.startPs(i);
-        if (busy.ps(i).isPresent()) {
-          sum.simulated++;
-          sum.busyPs += busy.ps(i).getAsLong();
+        if (ops.keepsAll(i)) {
+          sum.kept++;
+          sum.keptPs += log.donePs(i) - log.startPs(i);
+          sum.busyPs += busy.ps(i);
         }
       }
     }
@@ -117,11 +117,9 @@ public final class OperationRows {
             : bound == memory ? "memory" : bound == operands ? operandsKind() : "links";
     row.put("bound_kind", known ? kind : "");
     row.put("of_bound_pct", known && sum.ps > 0 ? Numbers.rounded(100.0 * bound / sum.ps) : "");
-    // launches that others stood for have no commands of their own
-    long engines = sum.simulated == 0 ? 0 : sum.busyPs / sum.simulated * sum.launches;
-    boolean seen = sum.simulated > 0 || complete;
-    row.put("engines_ns", seen ? Numbers.ns(engines) : "");
-    row.put("engines_pct", seen && sum.ps > 0 ? Numbers.rounded(100.0 * engines / sum.ps) : "");
+    // the busy time of launches that the log does not hold is not known
+    row.put("engines_ns", sum.kept == sum.launches ? Numbers.ns(sum.busyPs) : "");
+    row.put("engines_pct", sum.keptPs > 0 ? Numbers.rounded(100.0 * sum.busyPs / sum.keptPs) : "");
     return row;
   }
 }

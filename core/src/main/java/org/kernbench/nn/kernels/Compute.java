@@ -49,6 +49,13 @@ public final class Compute implements Dependent {
   /** Extent of the tiles of a product, about: as many arrays of the GEMM engine as fit, or one. */
   private static final int TILE = 128;
 
+  /**
+   * Blocks of a long formula in which a run is taken, at least, unless they are half as large as
+   * they may be: the first is loaded and the last stored while nothing is computed. Larger ones pay
+   * the setup of a transfer and the issue of a command less often (ADR 0335).
+   */
+  private static final int FEWEST_BLOCKS = 8;
+
   /** Blocks that a row of a copy may be wide: an eighth of the TCM. */
   private static final int WIDEST_BLOCKS = 8;
 
@@ -776,13 +783,14 @@ public final class Compute implements Dependent {
       String name, List<Tensor> out, List<Tensor> in, List<Double> constants, Formulas formulas) {
     Tensor first = out.getFirst();
     DType working = working(first.dtype());
-    int block = blockBytes / 2 / working.sizeBytes();
+    int most = blockBytes / working.sizeBytes();
     owners(
         name,
         out,
         in,
         false,
         (tl, run) -> {
+          int block = Math.clamp(Math.ceilDiv(run.count(), FEWEST_BLOCKS), most / 2, most);
           try (Scope all = tl.scope()) {
             List<Value> fixed = new ArrayList<>();
             for (double c : constants) {

@@ -12,6 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.kernbench.device.Mode;
+import org.kernbench.device.simulator.SimulatorOptions;
 import org.kernbench.eval.Progress;
 import org.kernbench.eval.RunOptions;
 import org.kernbench.eval.RunResult;
@@ -69,6 +70,54 @@ final class OperationRowsTest {
             double part = number(row, "of_bound_pct");
             assertThat(part).as(row.toString()).isBetween(1.0, 100.0);
           });
+    }
+  }
+
+  /**
+   * Launches of one name need not be alike: what the log does not hold of the second, the first
+   * does not say.
+   */
+  @Test
+  void rows_logThatIsCut_sayHowBusyEnginesWereInLaunchesThatItHolds() {
+    Map<String, Object> all = sumsOfTwoSizes(1000);
+    // 1 and 8 blocks of 8,192, 48 ns each
+    assertThat(number(all, "engines_ns")).isEqualTo(9 * 48);
+    assertThat(number(all, "engines_pct"))
+        .isCloseTo(100 * 9 * 48 / number(all, "time_ns"), withinPercentage(0.001));
+
+    Map<String, Object> cut = sumsOfTwoSizes(8);
+    assertThat(cut.get("time_ns")).isEqualTo(all.get("time_ns"));
+    assertThat(cut.get("engines_ns")).isEqualTo("");
+    assertThat(number(cut, "engines_pct")).isLessThan(0.8 * number(all, "engines_pct"));
+
+    Map<String, Object> cutAtOnce = sumsOfTwoSizes(3);
+    assertThat(cutAtOnce.get("engines_ns")).isEqualTo("");
+    assertThat(cutAtOnce.get("engines_pct")).isEqualTo("");
+  }
+
+  /** Of one block, then of eight. */
+  private static Map<String, Object> sumsOfTwoSizes(int opLogLimit) {
+    Machine machine = Machines.load("sip-2026", List.of());
+    TorchOptions options =
+        TorchOptions.DEFAULT
+            .withMode(Mode.TIME)
+            .withSimulator(SimulatorOptions.DEFAULT.withOpLogLimit(opLogLimit));
+    try (Torch torch = Torch.open(machine, options);
+        Graph graph = Graph.of(torch)) {
+      for (int blocks : List.of(1, 8)) {
+        Variable x = graph.constant(torch.empty(Shape.of(blocks, 8192), DType.BF16, "x" + blocks));
+        graph.add(x, x);
+      }
+      torch.synchronize();
+      return new OperationRows(
+              machine,
+              torch.simulator().opLog(),
+              pe -> pe.sip() == 0,
+              1,
+              torch.simulator().nowPs(),
+              graph.compute().work())
+          .rows()
+          .getFirst();
     }
   }
 

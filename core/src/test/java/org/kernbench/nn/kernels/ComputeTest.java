@@ -3,6 +3,7 @@ package org.kernbench.nn.kernels;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.List;
+import java.util.stream.IntStream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.kernbench.device.Mode;
@@ -45,6 +46,38 @@ final class ComputeTest {
     long composite = compositePs(machine, m, k, n);
 
     assertThat((double) steps).isBetween(0.95 * composite, 1.1 * composite);
+  }
+
+  /**
+   * Blocks of a long formula are an eighth of a run, but no more than others take, of 32 KiB in
+   * f32, and no less than half of that.
+   */
+  @ParameterizedTest
+  @CsvSource({
+    "4096, 4096", // all at once
+    "5000, 4096",
+    "32768, 4096", // an eighth would be as much
+    "40000, 5000",
+    "65536, 8192",
+    "1000000, 8192"
+  })
+  void mapAllInto_anyLength_takesAnEighthWithinBounds(int elements, int block) {
+    Machine machine = Machines.load("sip-2026", List.of("pe.tcm.size=2 MiB"));
+    try (Torch torch = Torch.open(machine, TorchOptions.DEFAULT.withMode(Mode.TIME))) {
+      var x = torch.empty(Shape.of(elements), DType.F32, "x");
+      new Compute(torch, t -> t)
+          .mapAllInto("twice", List.of(x), List.of(x), List.of(), (tl, v) -> List.of(v.get(0)));
+      torch.synchronize();
+
+      OpLog log = torch.simulator().opLog();
+      List<Integer> loads =
+          IntStream.range(0, log.size())
+              .filter(id -> log.kind(id) == OpKind.LOAD)
+              .mapToObj(log::bytes)
+              .toList();
+      assertThat(loads).hasSize(Math.ceilDiv(elements, block));
+      assertThat(loads.getFirst()).isEqualTo(4 * block);
+    }
   }
 
   private static long nnPs(Machine machine, int m, int k, int n) {
