@@ -1,9 +1,12 @@
 package org.kernbench.eval;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
+import java.util.stream.IntStream;
 import org.kernbench.device.log.LaunchLog;
 import org.kernbench.device.log.OpLog;
 import org.kernbench.machine.Machine;
@@ -13,53 +16,85 @@ import org.kernbench.machine.spec.OperationClass;
 import org.kernbench.machine.spec.SoftwareSpec;
 
 /**
- * What a host sees of a run: its own work for each call, the way of the launch, the kernels, and
- * the wait until it knows that they are done.
+ * What hosts see of a run: their own work for each call, the way of the launch, the kernels, and
+ * the wait until they know that they are done.
  *
- * <p>The host works for {@code launch} of the operation's class before each call, so all its later
- * calls are late by the sum. A kernel is late only as far as its call now arrives after the moment
- * at which it started: behind a kernel that still runs, host time is hidden, as queues do. Where
- * the host had waited for a kernel, its calls are as late as that kernel. The machine's own part of
- * the way is {@code system.launch} with the host link.
+ * <p>Each rank has a host of its own (ADR 0329), and calls with others what all of them take part
+ * in; a program without ranks has one. A host works for {@code launch} of the operation's class
+ * before each call, so all its later calls are late by the sum. A kernel is late only as far as its
+ * call now arrives after the moment at which it started: behind a kernel that still runs, host time
+ * is hidden, as queues do. Where the host had waited for a kernel, its calls are as late as that
+ * kernel. The machine's own part of the way is {@code system.launch} with the host link.
  */
 final class ObservedTime {
   private ObservedTime() {}
 
   /**
-   * A kernel as it ran without the host's work.
+   * A kernel as it ran without the hosts' work.
    *
-   * @param hostPs the host's work before the call
+   * @param hosts that called it together
+   * @param hostPs the work of each of them before the call
    * @param arrivedPs when the call had reached the PEs
    * @param startPs when it started, at or after that
    * @param donePs when it was done
-   * @param waitedFor the kernel that the host had waited for before the call; -1 if none
+   * @param waitedFor the kernel that a host had waited for before the call; -1 if none
    */
-  record Kernel(long hostPs, long arrivedPs, long startPs, long donePs, int waitedFor) {}
+  record Kernel(
+      List<Integer> hosts, long hostPs, long arrivedPs, long startPs, long donePs, int waitedFor) {}
 
-  /** By how much the last of some kernels ends later because of the host's work. */
+  /** Where a host is. */
+  private static final class Host {
+    private long latePs;
+    private final List<Integer> called = new ArrayList<>();
+  }
+
+  /** By how much the last of some kernels ends later because of the hosts' work. */
   static long delayPs(List<Kernel> kernels) {
+    if (kernels.stream().allMatch(k -> k.hostPs == 0)) {
+      return 0;
+    }
+    Map<Integer, Host> hosts = new HashMap<>();
     long[] delay = new long[kernels.size()];
-    long host = 0;
-    long last = 0;
-    long lastDone = Long.MIN_VALUE;
+    long end = 0;
+    long endThen = 0;
     for (int i = 0; i < delay.length; i++) {
       Kernel k = kernels.get(i);
-      host =
-          Math.max(host, k.waitedFor >= 0 && k.waitedFor < i ? delay[k.waitedFor] : 0) + k.hostPs;
-      long late = Math.max(0, k.arrivedPs + host - k.startPs);
-      for (int j = 0; j < i; j++) {
-        long end = kernels.get(j).donePs;
-        if (end <= k.startPs) {
-          late = Math.max(late, end + delay[j] - k.startPs);
+      for (int number : k.hosts) {
+        Host host = hosts.computeIfAbsent(number, n -> new Host());
+        host.latePs = Math.max(host.latePs, waitedPs(kernels, delay, k, number, host)) + k.hostPs;
+        delay[i] = Math.max(delay[i], k.arrivedPs + host.latePs - k.startPs);
+        for (int j : host.called) {
+          long done = kernels.get(j).donePs;
+          if (done <= k.startPs) {
+            delay[i] = Math.max(delay[i], done + delay[j] - k.startPs);
+          }
         }
+        host.called.add(i);
       }
-      delay[i] = late;
-      if (k.donePs + late >= lastDone + last) {
-        lastDone = k.donePs;
-        last = late;
-      }
+      end = Math.max(end, k.donePs);
+      endThen = Math.max(endThen, k.donePs + delay[i]);
     }
-    return last;
+    return endThen - end;
+  }
+
+  /**
+   * How late what a host had waited for was. Of hosts that waited for different kernels that were
+   * done at one time, the log names one kernel.
+   */
+  private static long waitedPs(
+      List<Kernel> kernels, long[] delay, Kernel k, int number, Host host) {
+    if (k.waitedFor < 0) {
+      return 0;
+    }
+    Kernel named = kernels.get(k.waitedFor);
+    if (named.hosts.contains(number)) {
+      return delay[k.waitedFor];
+    }
+    return host.called.stream()
+        .filter(j -> kernels.get(j).donePs == named.donePs)
+        .mapToLong(j -> delay[j])
+        .max()
+        .orElse(delay[k.waitedFor]);
   }
 
   /** The observed time of a run, in picoseconds; that of a run without a time is 0. */
@@ -130,6 +165,7 @@ final class ObservedTime {
       int waited = log.hostWaitedFor(i);
       kernels.add(
           new Kernel(
+              hosts(log, i),
               software.of(kind).launchPs(),
               log.arrivedPs(i),
               log.startPs(i),
@@ -139,12 +175,21 @@ final class ObservedTime {
     return kernels;
   }
 
+  /** The ranks that own its PEs; without ranks one host. */
+  private static List<Integer> hosts(LaunchLog log, int launch) {
+    return IntStream.range(log.firstRow(launch), log.endRow(launch))
+        .map(log::rank)
+        .distinct()
+        .boxed()
+        .toList();
+  }
+
   /** The end of a launch may be counted before its last message is seen. */
   private static final long SLACK_PS = 10_000_000;
 
   /** The class that a kernel's name says. */
   static OperationClass kindOf(String kernel) {
-    String name = kernel.toLowerCase(Locale.ROOT).replace('_', '-');
+    String name = kernel.toLowerCase(Locale.ROOT).replaceAll("[_-]", "");
     if (name.contains("softmax")) {
       return OperationClass.SOFTMAX;
     }
@@ -154,7 +199,15 @@ final class ObservedTime {
     if (has(name, "gemm", "matmul", "linear", "product", "attention", "qkv")) {
       return OperationClass.MATMUL;
     }
-    if (has(name, "all-", "reduce-scatter", "broadcast", "gather", "barrier", "collective")) {
+    if (has(
+        name,
+        "allreduce",
+        "allto",
+        "reducescatter",
+        "broadcast",
+        "gather",
+        "barrier",
+        "collective")) {
       return OperationClass.COLLECTIVE;
     }
     return has(name, "gelu", "relu", "silu", "add", "mul", "bias", "scale", "dropout", "cast")
