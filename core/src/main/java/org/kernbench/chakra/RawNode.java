@@ -13,8 +13,8 @@ import org.kernbench.chakra.Attribute.Kind;
 
 /** A node as a file has it, before it is known what it means. */
 final class RawNode {
-  /** Longest recorded time: 30 years; what is longer is a mistake. */
-  private static final long MOST_MICROS = 1_000_000_000L * 1_000_000;
+  /** Longest recorded time: a day and a bit; what is longer is a mistake. */
+  private static final long MOST_MICROS = 100_000L * 1_000_000;
 
   private static final long PS_PER_MICRO = 1_000_000;
 
@@ -162,14 +162,15 @@ final class RawNode {
 
     private long duration() {
       if (durationMicros < 0 || durationMicros > MOST_MICROS) {
-        throw error(
-            "lasts %s us; expected 0 to %s"
-                .formatted(Long.toUnsignedString(durationMicros), MOST_MICROS));
+        throw error("lasts %s us; expected 0 to %s".formatted(durationMicros, MOST_MICROS));
       }
       if (startMicros < 0) {
         throw error("starts at " + Long.toUnsignedString(startMicros) + " us; expected below 2^63");
       }
       long exact = size(TraceWriter.DURATION_PS);
+      if (exact > MOST_MICROS * PS_PER_MICRO) {
+        throw error("lasts %s ps; expected at most %s us".formatted(exact, MOST_MICROS));
+      }
       return exact > 0 ? exact : durationMicros * PS_PER_MICRO;
     }
 

@@ -16,6 +16,7 @@ import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.zip.GZIPInputStream;
@@ -25,6 +26,10 @@ import org.kernbench.config.UserFile;
 /** The traces of all ranks of one run, and its process groups. */
 public final class Workload {
   private static final int LARGEST_FILE = 1 << 30;
+
+  /** Nodes of a rank last no longer, a quarter of what a time can be. */
+  private static final long LONGEST_PS = Long.MAX_VALUE / 4;
+
   private static final String EXPECTED = "a Chakra trace, as protobuf, gzip or JSON";
   private static final Pattern NAME = Pattern.compile("(.*)\\.(\\d{1,8})\\.(et|json)(\\.gz)?");
   private static final int GZIP = 0x8b1f;
@@ -140,16 +145,32 @@ public final class Workload {
     try (InputStream in = unpacked(bytes)) {
       if (file.toString().contains(".json")) {
         byte[] text = in.readNBytes(LARGEST_FILE);
-        return JsonTraceReader.read(
-            new String(text, StandardCharsets.UTF_8), file.toString(), rank, repairs);
+        return checked(
+            file,
+            JsonTraceReader.read(
+                new String(text, StandardCharsets.UTF_8), file.toString(), rank, repairs));
       }
-      return ProtoTraceReader.read(in, file.toString(), rank, repairs);
+      return checked(file, ProtoTraceReader.read(in, file.toString(), rank, repairs));
     } catch (IOException e) {
       throw new TraceException(
           "%s: cannot be unpacked (%s); expected %s"
               .formatted(
                   file, Optional.ofNullable(e.getMessage()).orElse("it ends early"), EXPECTED));
     }
+  }
+
+  /** All of them one after the other must be a time that can be held, with others added. */
+  private static List<TraceNode> checked(Path file, List<TraceNode> nodes) {
+    long left = LONGEST_PS;
+    for (TraceNode node : nodes) {
+      left -= node.durationPs();
+      if (left < 0) {
+        throw new TraceException(
+            "%s: its nodes last longer than %s days, one after the other"
+                .formatted(file, TimeUnit.SECONDS.toDays(LONGEST_PS / 1_000_000_000_000L)));
+      }
+    }
+    return nodes;
   }
 
   private static byte[] bytes(Path file) {

@@ -36,7 +36,8 @@ public enum Quantity {
       "14 ns",
       "picoseconds",
       new String[] {"ps", "ns", "us", "ms", "s"},
-      new long[] {1, 1000, 1_000_000, 1_000_000_000, tera()}),
+      new long[] {1, 1000, 1_000_000, 1_000_000_000, tera()},
+      1000 * tera()), // so that what many of them add up to can be held, too
   /** Frequencies in hertz. */
   FREQUENCY(
       "clock",
@@ -53,13 +54,19 @@ public enum Quantity {
   private final String base;
   private final String[] units;
   private final long[] factors;
+  private final long largest;
 
   Quantity(String noun, String example, String base, String[] units, long[] factors) {
+    this(noun, example, base, units, factors, Long.MAX_VALUE);
+  }
+
+  Quantity(String noun, String example, String base, String[] units, long[] factors, long largest) {
     this.noun = noun;
     this.example = example;
     this.base = base;
     this.units = units;
     this.factors = factors;
+    this.largest = largest;
   }
 
   private static long tera() {
@@ -193,7 +200,8 @@ public enum Quantity {
     for (int i = 0; i < decimals; i++) {
       divisor *= 10;
     }
-    if (Math.abs(digits) > Long.MAX_VALUE / factor) {
+    if (Math.abs(digits) > Long.MAX_VALUE / factor
+        || Math.abs(digits) * factor / divisor > largest) {
       throw tooLarge(text);
     }
     if (digits * factor % divisor != 0) {
@@ -203,7 +211,7 @@ public enum Quantity {
   }
 
   private long exact(BigDecimal value, String text) {
-    if (value.abs().compareTo(BigDecimal.valueOf(Long.MAX_VALUE)) > 0) {
+    if (value.abs().compareTo(BigDecimal.valueOf(largest)) > 0) {
       throw tooLarge(text);
     }
     try {
@@ -222,7 +230,7 @@ public enum Quantity {
   private IllegalArgumentException tooLarge(String text) {
     return new IllegalArgumentException(
         "got \"%s\", which is beyond the largest %s we can hold, %s"
-            .formatted(Shown.text(text), noun, format(Long.MAX_VALUE)));
+            .formatted(Shown.text(text), noun, format(largest)));
   }
 
   private IllegalArgumentException expected(String text, String why) {

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.kernbench.ccl.CollectiveException;
 import org.kernbench.config.ConfigException;
 import org.kernbench.config.UsageException;
@@ -155,11 +156,21 @@ public final class Runner {
     Optional<Outcome> outcome = Optional.empty();
     Optional<RuntimeException> error = Optional.empty();
     try (LockWatch watch = LockWatch.start()) {
-      outcome = Optional.of(bench.run(context));
+      outcome = Optional.of(made(bench, context));
     } catch (RuntimeException | Error e) {
       error = Optional.of(programError(e));
     }
     return new Attempt(context, outcome, error, (System.nanoTime() - begin) / 1e6);
+  }
+
+  /** What a bench of a user may forget to return. */
+  private static Outcome made(Bench bench, BenchContext context) {
+    @Nullable Outcome made = bench.run(context);
+    if (made == null) {
+      throw new SimulationException(
+          "bench %s returned null; expected what came of its run".formatted(bench.name()));
+    }
+    return made;
   }
 
   // ---- judging ----
@@ -269,13 +280,15 @@ public final class Runner {
     if (outcome.critPs() < outcome.boundPs()) {
       problems.add(
           """
-          simulated time %s ns is below its lower bound %s ns (%s): one of the two is \
-          wrong, which is a bug in kernbench; please report it with this command\
+          simulated time %s ns is below its lower bound %s ns (%s): one of the two is wrong%s\
           """
               .formatted(
                   Numbers.ns(outcome.critPs()),
                   Numbers.ns(outcome.boundPs()),
-                  outcome.boundKind()));
+                  outcome.boundKind(),
+                  isOfUser(bench)
+                      ? "; the bound is the bench's"
+                      : ", which is a bug in kernbench; please report it with this command"));
       return RunResult.Status.BOUND_VIOLATED;
     }
     if (!outcome.problem().isEmpty()) {
@@ -283,6 +296,11 @@ public final class Runner {
       return RunResult.Status.FAILED;
     }
     return RunResult.Status.OK;
+  }
+
+  /** Whether its class was compiled for a user, by a loader of its own. */
+  private static boolean isOfUser(Bench bench) {
+    return bench.getClass().getClassLoader() != Runner.class.getClassLoader();
   }
 
   private static String wrongValues(ValueCheck check) {

@@ -449,9 +449,14 @@ final class MachineReader {
             case SRAM -> "a PE's share of cube.sram.size";
             case HBM -> "a PE's HBM slice";
           };
+      String blamed =
+          MachineWarnings.nearest(
+              tree,
+              "ipcq.slot_size",
+              List.of("ipcq.slots", "ipcq.buffer_kind", "pe.tcm.size", "cube.sram.size"));
       problems.add(
-          tree.positionOf("ipcq.slot_size"),
-          "ipcq.slot_size",
+          tree.positionOf(blamed),
+          blamed,
           """
           got %s slots x %s x %s directions = %s; expected at most %s = %s; use fewer or \
           smaller slots, or another ipcq.buffer_kind\

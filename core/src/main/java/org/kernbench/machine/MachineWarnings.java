@@ -154,17 +154,23 @@ final class MachineWarnings {
    * @param others numbers that it is compared with
    */
   private void add(String path, List<String> others, String message) {
-    String place = path;
-    for (String other : others) {
-      if (tree.contains(other) && written(other) > written(place)) {
-        place = other;
-      }
-    }
+    String place = nearest(tree, path, others);
     found.add(tree.positionOf(place), place, message);
   }
 
+  /** Of numbers that do not fit each other, the one written nearest to the user. */
+  static String nearest(ConfigTree tree, String path, List<String> others) {
+    String place = path;
+    for (String other : others) {
+      if (tree.contains(other) && written(tree, other) > written(tree, place)) {
+        place = other;
+      }
+    }
+    return place;
+  }
+
   /** How near to the user a number was written: in a preset, in another file, with an override. */
-  private int written(String path) {
+  private static int written(ConfigTree tree, String path) {
     String file = tree.positionOf(path).file();
     return file.startsWith("--") ? 2 : Machines.isPresetFile(file) ? 0 : 1;
   }

@@ -158,7 +158,7 @@ public final class Route {
   }
 
   /** What switches add that pass on whole pieces: each gets one before it gives the first away. */
-  private long storedPs(long bytes) {
+  public long storedPs(long bytes) {
     long sum = 0;
     for (int link : links) {
       if (machine.isStored(link)) {

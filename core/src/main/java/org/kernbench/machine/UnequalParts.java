@@ -2,8 +2,10 @@ package org.kernbench.machine;
 
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -90,7 +92,12 @@ final class UnequalParts {
   /** The links exist, and every package still reaches every other. */
   private static void checkLinks(ConfigMap sipsMap, SystemConfig config) {
     PackageNetwork network = PackageNetwork.of(config);
+    Set<List<Object>> named = new HashSet<>();
     for (LinkOverride each : config.overrides()) {
+      if (!named.add(each.which())) {
+        sipsMap.problem(
+            "links", "got \"" + each + "\", a link named before; say all of a link in one entry");
+      }
       String problem =
           switch (network) {
             case SipNetwork flat -> problem(flat, config, each);

@@ -19,14 +19,14 @@ final class IntegerFunctions {
 
   private static long nonZero(long divisor) {
     if (divisor == 0) {
-      throw new IllegalArgumentException("integer division by zero; mask the lanes or use floats");
+      throw new ShapeException("integer division by zero; mask the lanes or use floats");
     }
     return divisor;
   }
 
   private static long pow(long base, long exponent) {
     if (exponent < 0) {
-      throw new IllegalArgumentException(
+      throw new ShapeException(
           "integer power with exponent " + exponent + "; expected 0 or more, or use floats");
     }
     long result = 1;

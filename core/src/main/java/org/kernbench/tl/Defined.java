@@ -33,6 +33,13 @@ final class Defined {
       case ComputeOp.Unary u -> require(u.op().supports(u.type()), u.op(), u.type());
       case ComputeOp.Fma f -> require(f.type().isFloatingPoint(), "fma", f.type());
       case ComputeOp.CompareScalar c -> requireScalar(c.type(), c.scalar());
+      case ComputeOp.WhereScalar w -> requireScalar(w.type(), w.scalar());
+      case ComputeOp.Fill f -> requireScalar(f.type(), f.value());
+      case ComputeOp.Arange f -> {
+        requireScalar(f.type(), f.start());
+        requireScalar(f.type(), f.start() + f.step() * Math.max(0, f.n() - 1));
+        requireScalar(f.type(), f.start() + f.step() * Math.min(1, Math.max(0, f.n() - 1)));
+      }
       case ComputeOp.Reduce r -> {
         boolean isChoice = r.op() == ReduceOp.MAX || r.op() == ReduceOp.MIN;
         requireSome(!isChoice || r.length() > 0 || r.outer() * r.inner() == 0, r.op());
@@ -43,10 +50,7 @@ final class Defined {
       case ComputeOp.Clamp _,
           ComputeOp.Compare _,
           ComputeOp.Where _,
-          ComputeOp.WhereScalar _,
           ComputeOp.Cast _,
-          ComputeOp.Fill _,
-          ComputeOp.Arange _,
           ComputeOp.Random _,
           ComputeOp.Copy _,
           ComputeOp.Concat _,

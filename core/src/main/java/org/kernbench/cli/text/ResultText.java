@@ -117,9 +117,14 @@ public final class ResultText {
         "values",
         v.isCorrect()
             ? v.checked() == 0
-                ? "correct: there are none to compare; no rank left before the last had come"
+                ? "correct: there are none to compare" + left(r)
                 : "correct: " + grouped(v.checked()) + " compared with f64 sums, " + error
             : "WRONG: " + grouped(v.wrong()) + " of " + grouped(v.checked()));
+  }
+
+  /** What is checked of collectives that have no values. */
+  private static String left(RunResult r) {
+    return "barrier".equals(r.params().get("op")) ? "; no rank left before the last had come" : "";
   }
 
   /** Tensors of several kinds, each with its own tolerance. */

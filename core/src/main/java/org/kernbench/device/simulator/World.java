@@ -24,8 +24,10 @@ import org.kernbench.device.reuse.MemoLaunch;
 import org.kernbench.device.reuse.PeMark;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.PhysicalAddress;
+import org.kernbench.machine.SimulationException;
 import org.kernbench.sim.EventHandler;
 import org.kernbench.sim.Simulation;
+import org.kernbench.tensor.ShapeException;
 
 /**
  * What PEs that are simulated together share: their clock, the transfers between them, the engines
@@ -225,9 +227,18 @@ final class World implements EventHandler, Interconnect.Sink {
     ComputeOp c = op.what();
     op.work = log.workId(op.id, c);
     if (values) {
-      byte[] out = new byte[op.bytes];
+      op.out.hold(computed(op));
+    }
+    CostModel cost = parts.cost(op.pe.place);
+    op.engineFreePs = op.startPs + cost.occupancyPs(c);
+    op.pe.complete(op, op.startPs + cost.durationPs(c));
+  }
+
+  private static byte[] computed(ComputationOp op) {
+    byte[] out = new byte[op.bytes];
+    try {
       ComputeKernels.run(
-          c,
+          op.what(),
           op.a.data(),
           op.a.dataOffset() + op.aOffset,
           op.b.data(),
@@ -236,11 +247,21 @@ final class World implements EventHandler, Interconnect.Sink {
           op.c.dataOffset() + op.cOffset,
           out,
           0);
-      op.out.hold(out);
+    } catch (ShapeException e) { // values that an operation is not defined on
+      throw new SimulationException(told(op, e));
     }
-    CostModel cost = parts.cost(op.pe.place);
-    op.engineFreePs = op.startPs + cost.occupancyPs(c);
-    op.pe.complete(op, op.startPs + cost.durationPs(c));
+    return out;
+  }
+
+  private static String told(ComputationOp op, ShapeException e) {
+    LaunchState launch = op.owner().running;
+    String line = op.pe.world.log.lineAt(op.line);
+    return "%sat %s: %s%s"
+        .formatted(
+            launch == null ? "" : "kernel " + launch.name() + " ",
+            op.pe.pe,
+            e.getMessage(),
+            line.isEmpty() ? "" : " (" + line + ")");
   }
 
   // ---- loads and stores ----

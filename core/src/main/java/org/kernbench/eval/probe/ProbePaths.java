@@ -185,7 +185,8 @@ public final class ProbePaths {
     return there.requestPs()
         + accessPs(there.last(), oneChunkIn, write)
         + back.replyPs()
-        + serialPs(write ? there : back, bytes);
+        + serialPs(write ? there : back, bytes)
+        + (write ? there : back).storedPs(bytes);
   }
 
   /**

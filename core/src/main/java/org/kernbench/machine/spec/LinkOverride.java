@@ -32,6 +32,11 @@ public record LinkOverride(
   private static final Pattern TEXT =
       Pattern.compile("(\\d{1,6}|switch\\d{0,2})\\s*(->|-)\\s*(\\d{1,6}|switch\\d{0,2})\\s+(.+)");
 
+  /** Which link it is about, alike for the same in both directions from either end. */
+  public List<Object> which() {
+    return both ? List.of(Math.min(from, to), Math.max(from, to), true) : List.of(from, to, false);
+  }
+
   /**
    * Reads one.
    *
