@@ -60,6 +60,11 @@ public final class BenchContext {
     return params.get(param);
   }
 
+  /** As {@link Params#isGiven}. */
+  public boolean isGiven(Param<?> param) {
+    return params.isGiven(param);
+  }
+
   /** What the run computes. */
   public Mode mode() {
     return options.mode();

@@ -6,14 +6,17 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import org.kernbench.config.Suggest;
 import org.kernbench.config.UsageException;
 
 /** The values of a bench's parameters in one run. */
 public final class Params {
   private final Map<Param<?>, Object> values;
+  private final Set<Param<?>> given;
 
-  private Params(Map<Param<?>, Object> values) {
+  private Params(Map<Param<?>, Object> values, Set<Param<?>> given) {
+    this.given = Set.copyOf(given);
     this.values = values;
   }
 
@@ -61,7 +64,7 @@ public final class Params {
     if (!problems.isEmpty()) {
       throw new UsageException(String.join("\n", problems));
     }
-    return new Params(values);
+    return new Params(values, texts.keySet());
   }
 
   private static String example(Bench bench) {
@@ -76,6 +79,11 @@ public final class Params {
     String list = known.isEmpty() ? "none" : String.join(", ", known.keySet());
     return "--param %s: unknown parameter of bench %s%s%s"
         .formatted(name, bench.name(), hint, hint.isEmpty() ? "; expected one of " + list : "");
+  }
+
+  /** Whether the user gave a parameter, be it its default. */
+  public boolean isGiven(Param<?> param) {
+    return given.contains(param);
   }
 
   /** The value of a parameter that the bench declares. */

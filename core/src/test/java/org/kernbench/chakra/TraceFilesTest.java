@@ -297,6 +297,15 @@ class TraceFilesTest {
     assertThatThrownBy(() -> load(new byte[0])).hasMessageContaining("is empty");
     assertThatThrownBy(() -> load(file(computation(1, 1), computation(1, 2))))
         .hasMessageContaining("have one id");
+    assertThatThrownBy(() -> load(file(computation(1, 100_000_000_001L))))
+        .hasMessageContaining("lasts 100000000001 us; expected 0 to 100000000000");
+    DynamicMessage.Builder[] month = new DynamicMessage.Builder[24];
+    for (int i = 0; i < month.length; i++) {
+      month[i] = computation(i, 100_000_000_000L);
+    }
+    assertThatThrownBy(() -> load(file(month)))
+        .hasMessageContaining("its nodes last longer than 26 days, one after the other");
+    assertThat(load(file(Arrays.copyOf(month, 23)))).isNotNull();
     assertThatThrownBy(() -> load(file(SCHEMA.node(1, "x", 77))))
         .hasMessageContaining("type 77; expected 0 to 10");
     assertThatThrownBy(() -> load(file(collective(1, "int64", 44L, 1L))))

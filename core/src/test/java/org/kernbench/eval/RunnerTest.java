@@ -73,6 +73,12 @@ final class RunnerTest {
   }
 
   @Test
+  void run_thatReturnsNothing_hasFailed() {
+    assertThat(run(c -> null).problems())
+        .containsExactly("bench says returned null; expected what came of its run");
+  }
+
+  @Test
   void run_withoutAnyEvent_hasFailed_whateverElseItSays() {
     RunResult none = run(c -> outcome(c, 0).time(2_000, 1, "x").values(one(1), one(1), 0));
     assertThat(none.status()).isEqualTo(RunResult.Status.FAILED);

@@ -212,6 +212,34 @@ class BadMachineTest {
         .contains(": system.links.sip_to_sip.latency: ");
   }
 
+  /** Of numbers that do not fit each other, the user's own is named. */
+  @Test
+  void slots_thatDoNotFit_areNamedWhereTheUserWroteThem() {
+    ConfigException e =
+        catchThrowableOfType(
+            ConfigException.class,
+            () -> Machines.parse("m.yaml", "extends: tiny\nipcq: {slots: 4096}\n", List.of()));
+    assertThat(e).hasMessageStartingWith("m.yaml:2:15: ipcq.slots: got 4096 slots");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "0-1 dead, 1-0 50 GB/s",
+    "0->1 50 GB/s, 0->1 60 GB/s",
+    "2-3 50 GB/s, 2-3 400 ns",
+  })
+  void links_namedTwice_areRefused(String one, String other) {
+    assertThat(failure("ring", "system.sips.links=[%s, %s]".formatted(one, other)))
+        .hasMessageContaining("got \"" + other.strip())
+        .hasMessageContaining("a link named before; say all of a link in one entry");
+  }
+
+  @Test
+  void links_namedForEachDirection_areTaken() {
+    List<String> each = List.of("system.sips.links=[0->1 50 GB/s, 1->0 60 GB/s]");
+    assertThat(Machines.load("ring", each).warnings()).isNotNull();
+  }
+
   private static String resource(String name) throws IOException {
     if (Boolean.getBoolean("golden.update")) {
       return Files.readString(RESOURCES.resolve(name));

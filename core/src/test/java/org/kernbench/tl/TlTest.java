@@ -308,6 +308,52 @@ final class TlTest {
     }
   }
 
+  /** Numbers that a type does not have are not made to others. */
+  @Test
+  void constants_thatATypeDoesNotHave_areRefused() {
+    Shape four = Shape.of(4);
+    String not = "is not a value of";
+    assertFails(tl -> tl.full(four, 300, DType.I8), ShapeException.class, "300", not, "i8");
+    assertFails(tl -> tl.full(four, 0.5, DType.I32), ShapeException.class, "0.5", not, "i32");
+    assertFails(tl -> tl.arange(0, 0.25, 4, DType.I32), ShapeException.class, "0.75", not);
+    assertFails(tl -> tl.arange(0, 0.5, 3, DType.I32), ShapeException.class, "0.5", not);
+    assertFails(tl -> tl.arange(0, 1, 200, DType.I8), ShapeException.class, "199", not, "i8");
+    assertFails(
+        tl -> {
+          Value i8 = tl.zeros(four, DType.I8);
+          tl.where(i8.ne(0), i8, 300);
+        },
+        ShapeException.class,
+        "300",
+        not);
+    try (KernelRig rig = new KernelRig(Mode.FULL)) {
+      rig.run(tl -> {
+        tl.full(four, 127, DType.I8);
+        tl.arange(0, 1, 128, DType.I8);
+        tl.arange(5, -1, 0, DType.I8);
+        tl.full(four, Double.NEGATIVE_INFINITY, DType.F16);
+      });
+    }
+  }
+
+  /**
+   * A value is known when it is computed: the error names kernel, PE and what to do all the same.
+   */
+  @Test
+  void division_byZero_namesTheKernelAndItsPe() {
+    try (KernelRig rig = new KernelRig(Mode.FULL)) {
+      assertThatThrownBy(() ->
+              rig.run(tl -> {
+                Value one = tl.full(Shape.of(1), 1, DType.I32);
+                one.div(tl.zeros(Shape.of(1), DType.I32));
+              }))
+          .message()
+          .startsWith("kernel ")
+          .contains(
+              " at sip0.cube0.pe0: integer division by zero; mask the lanes or use floats" + "");
+    }
+  }
+
   private static void assertFails(Kernel kernel, Class<? extends Exception> type, String... parts) {
     for (Mode mode : List.of(Mode.TIME, Mode.VALUES)) {
       try (KernelRig rig = new KernelRig(mode).connect(0, "E", 1, "W")) {

@@ -8,8 +8,9 @@ import org.kernbench.eval.output.Numbers;
 import org.kernbench.nn.optim.Communication;
 
 /**
- * What the collectives of a run cost, those of layers and buckets that are alike together. Times
- * are of one rank: groups that run side by side count once.
+ * What the collectives of a run cost, those of layers and buckets that are alike together. Times of
+ * a row are of one of the groups that called, those of all collectives of one rank: means, where
+ * they differ.
  */
 final class CommunicationSums {
   private final Map<List<Object>, Sum> sums = new LinkedHashMap<>();
@@ -25,12 +26,12 @@ final class CommunicationSums {
       // layers and buckets are alike: their numbers are left out
       String place = line.place().replaceAll("\\.[0-9]+", ".*");
       List<Object> key = List.of(place, line.phase(), line.op(), line.groupSize());
-      sums.computeIfAbsent(key, k -> new Sum()).add(line, ranks);
-      all.add(line, ranks);
+      sums.computeIfAbsent(key, k -> new Sum()).add(line, 1, line.groups());
+      all.add(line, line.groupSize(), ranks);
     }
   }
 
-  /** From start to end of all, on one rank. */
+  /** From start to end of all, on a rank on average. */
   long timePs() {
     return all.timePs;
   }
@@ -54,14 +55,14 @@ final class CommunicationSums {
     private long timePs;
     private long exposedPs;
 
-    void add(Communication.Line line, int ranks) {
-      int groups = Math.max(1, ranks / line.groupSize());
+    /** Adds times divided by {@code of}, after they were multiplied. */
+    void add(Communication.Line line, long times, long of) {
       calls += line.calls();
       bytes += line.payloadBytes();
       sent += line.sentBytes().orElse(0);
       counted &= line.sentBytes().isPresent();
-      timePs += line.timePs() / groups;
-      exposedPs += line.exposedPs() / groups;
+      timePs += line.timePs() * times / of;
+      exposedPs += line.exposedPs() * times / of;
     }
 
     Map<String, Object> row(List<Object> key) {

@@ -133,9 +133,6 @@ public final class TrainingBench implements Bench {
     }
   }
 
-  private static final int FEW_LAYERS = 2;
-  private static final int FEW_IDS = 96;
-
   private static final Param<Model> MODEL =
       Param.choice("model", Model.TINY_GPT, Model.class, "shape of the transformer");
   private static final Param<Integer> TOKENS =
@@ -143,9 +140,9 @@ public final class TrainingBench implements Bench {
   private static final Param<Integer> BATCH =
       Param.integer("batch", 2, 1, 1 << 12, "samples over all data-parallel ranks");
   private static final Param<Integer> LAYERS =
-      Param.integer("layers", FEW_LAYERS, 1, 1024, "blocks of the model");
+      Param.integer("layers", 2, 1, 1024, "blocks of the model");
   private static final Param<Integer> VOCABULARY =
-      Param.integer("vocabulary", FEW_IDS, 2, 1 << 20, "ids of the vocabulary");
+      Param.integer("vocabulary", 96, 2, 1 << 20, "ids of the vocabulary");
   private static final Param<Integer> TP = Param.integer("tp", 2, 1, 4096, "tensor-parallel ranks");
   private static final Param<Integer> CP =
       Param.integer("cp", 1, 1, 4096, "context-parallel ranks");
@@ -278,7 +275,7 @@ public final class TrainingBench implements Bench {
 
   @Override
   public Outcome run(BenchContext context) {
-    TransformerConfig config = config(context::param);
+    TransformerConfig config = config(context);
     DType dtype = context.param(TrainingParams.DTYPE);
     Setup setup =
         new Setup(
@@ -345,6 +342,12 @@ public final class TrainingBench implements Bench {
                         folded -> timePs(folded, machine, setup, replicas, by, sums.untried())));
     CclConfig ccl = sums.ccl(spread);
     sums.report(outcome, spread);
+    if (scope == Scope.STEP && ModelFile.ifAny(context.param(CONFIG)).isPresent()) {
+      outcome
+          .condition("model", "of config")
+          .condition("layers", config.layers())
+          .condition("vocabulary", config.vocabulary());
+    }
     setup.pipe().conditions(outcome);
     setup.documents().ifPresent(d -> DocumentsParam.conditions(outcome, d));
     setup.config().experts().ifPresent(e -> ExpertParams.conditions(outcome, e));
@@ -442,30 +445,32 @@ public final class TrainingBench implements Bench {
                     .formatted(model, String.join(", ", known))));
   }
 
-  private interface Chosen {
-    <T> T of(Param<T> param);
-  }
-
-  private TransformerConfig config(Chosen chosen) {
-    TransformerConfig named = chosen.of(MODEL).config;
+  /** The shape that is asked for: of a file, what no parameter says otherwise. */
+  private TransformerConfig config(BenchContext context) {
+    TransformerConfig named = context.param(MODEL).config;
     if (scope != Scope.STEP) {
-      return experts(named.with(1, named.vocabulary()), chosen);
+      return experts(named.with(1, named.vocabulary()), context);
     }
-    int layers = chosen.of(LAYERS);
-    int vocabulary = chosen.of(VOCABULARY);
-    Optional<ModelFile> file = ModelFile.ifAny(chosen.of(CONFIG));
+    int layers = context.param(LAYERS);
+    int vocabulary = context.param(VOCABULARY);
+    Optional<ModelFile> file = ModelFile.ifAny(context.param(CONFIG));
     if (file.isEmpty()) {
-      return experts(named.with(layers, vocabulary), chosen);
+      return experts(named.with(layers, vocabulary), context);
+    }
+    if (context.isGiven(MODEL)) {
+      throw new UsageException(
+          "model=%s and config=%s; expected one of them: both say what the model is"
+              .formatted(Param.word(context.param(MODEL)), context.param(CONFIG)));
     }
     TransformerConfig whole = file.get().shape();
     return experts(
         whole.with(
-            layers == FEW_LAYERS ? whole.layers() : layers,
-            vocabulary == FEW_IDS ? whole.vocabulary() : vocabulary),
-        chosen);
+            context.isGiven(LAYERS) ? layers : whole.layers(),
+            context.isGiven(VOCABULARY) ? vocabulary : whole.vocabulary()),
+        context);
   }
 
-  private TransformerConfig experts(TransformerConfig config, Chosen chosen) {
+  private TransformerConfig experts(TransformerConfig config, BenchContext context) {
     if (scope == Scope.MLP) {
       return ExpertParams.refused(config);
     }
@@ -474,7 +479,7 @@ public final class TrainingBench implements Bench {
         new ExpertParams.Chosen() {
           @Override
           public <T> T of(Param<T> param) {
-            return chosen.of(param);
+            return context.param(param);
           }
         });
   }
@@ -618,7 +623,9 @@ public final class TrainingBench implements Bench {
         .metric("exposed_ns", Numbers.ns(costs.exposedPs()))
         .metric("exposed_pct", Numbers.rounded(100.0 * costs.exposedPs() / total))
         .metric("rank_gflop", Numbers.rounded((flops(setup) - dropped) / setup.ranks() / 1e9))
-        .metric("mfu_pct", Numbers.rounded(100.0 * step.productsPs() / total));
+        .metric(
+            "mfu_pct",
+            Numbers.rounded(100.0 * usedPs(setup, torch.machine(), level, dropped) / total));
     if (setup.pipe().lossScale() > 1) {
       outcome.metric("skipped", program.isSkipped());
     }
@@ -632,6 +639,26 @@ public final class TrainingBench implements Bench {
             .map(run -> run.queues().spec())
             .orElse(torch.machine().ipcq());
     outcome.explainedRun(torch.simulator().opLog(), queues);
+  }
+
+  /** How long all GEMM engines of the ranks had to work for the products that were made. */
+  private static long usedPs(Setup s, Machine machine, RankLevel level, double dropped) {
+    int pes = s.ranks() * level.pes(machine);
+    int rate = machine.pe().gemm().rate(s.f8());
+    double saved = rate == 1 ? 0 : inEightBits(s) * (1 - 1.0 / rate);
+    return TrainingFlops.boundPs(machine, flops(s) - dropped - saved, pes);
+  }
+
+  /** Products of linear layers in blocks, but for those of experts, which have no 8 bits. */
+  private static double inEightBits(Setup s) {
+    TransformerConfig c = s.config();
+    double tokens = (double) s.tokens() * s.batch();
+    double heads = 2 * tokens * c.attentionElements();
+    return switch (s.scope()) {
+      case MLP -> 3 * TrainingFlops.mlp(c, tokens);
+      case BLOCK -> 3 * (heads + TrainingFlops.linearMlp(c, tokens, 1));
+      case STEP -> 3 * (c.layers() * heads + TrainingFlops.linearMlp(c, tokens, c.layers()));
+    };
   }
 
   /**

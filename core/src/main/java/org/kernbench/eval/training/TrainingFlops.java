@@ -50,6 +50,17 @@ final class TrainingFlops {
     return mlp(c, tokens) + 2 * tokens * (c.attentionElements() + attention);
   }
 
+  /** As {@link #mlp}, of so many blocks, without routers and the experts that they choose. */
+  static double linearMlp(TransformerConfig c, double tokens, int blocks) {
+    if (c.experts().isEmpty()) {
+      return blocks * dense(c, tokens);
+    }
+    ExpertsConfig e = c.experts().get();
+    int dense = Math.min(blocks, e.dense());
+    double shared = 2 * tokens * c.hidden() * 3.0 * e.shared() * e.ffn();
+    return dense * dense(c, tokens) + (blocks - dense) * shared;
+  }
+
   /** A linear layer. */
   static double linear(double tokens, double in, double out) {
     return 2 * tokens * in * out;

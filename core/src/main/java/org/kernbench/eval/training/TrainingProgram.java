@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
 import java.util.function.IntUnaryOperator;
+import java.util.function.Supplier;
 import org.kernbench.device.Mode;
 import org.kernbench.nn.autograd.Fault;
 import org.kernbench.nn.autograd.Graph;
@@ -145,11 +146,17 @@ final class TrainingProgram {
     switch (s.scope()) {
       case MLP -> {
         Mlp mlp = new Mlp("mlp", s.config(), layout, init);
-        pass(w, layout, part, mlp, mlp::forward);
+        pass(w, layout, part, mlp, mlp::forward, List::of);
       }
       case BLOCK -> {
         TransformerBlock block = new TransformerBlock("layer", s.config(), layout, init);
-        pass(w, layout, part, block, (graph, x) -> block.forward(graph, x, part));
+        pass(
+            w,
+            layout,
+            part,
+            block,
+            (graph, x) -> block.forward(graph, x, part),
+            () -> block.experts().map(MoELayer::idle).orElse(List.of()));
         noteExperts(w, layout, block.experts().stream().toList());
       }
       case STEP -> step(w, layout, part, init);
@@ -205,7 +212,12 @@ final class TrainingProgram {
   }
 
   private void pass(
-      Worker w, ParallelLayout layout, SequencePart part, Module module, Forward forward) {
+      Worker w,
+      ParallelLayout layout,
+      SequencePart part,
+      Module module,
+      Forward forward,
+      Supplier<List<Parameter>> unread) {
     int batch = setup.batch() / setup.dp();
     int[] positions = positions(layout, part);
     Shape shape = Shape.of(positions.length, batch, setup.config().hidden());
@@ -222,7 +234,7 @@ final class TrainingProgram {
       Variable y = forward.of(graph, in);
       data.backward(graph, y, dy);
       note(w, graph);
-      mostMoved = Math.max(mostMoved, moved(module, 3 * x.shape().elements()));
+      mostMoved = Math.max(mostMoved, moved(module, unread.get(), 3 * x.shape().elements()));
       if (hasValues(torch)) {
         int dp = layout.dp().rank();
         addRows(Kind.OUTPUT, "output", w.rank(), y.value(), positions, dp);
@@ -239,9 +251,16 @@ final class TrainingProgram {
     summed.tell(step, bodies);
   }
 
-  /** Parameters and two inputs are read, a result of their size and gradients written. */
-  private long moved(Module module, long activations) {
+  /**
+   * Parameters and two inputs are read, a result of their size and gradients written.
+   *
+   * @param unread parameters of which only gradients are written, zeros
+   */
+  private long moved(Module module, List<Parameter> unread, long activations) {
     long bytes = activations * setup.dtype().sizeBytes();
+    for (Parameter p : unread) {
+      bytes -= p.shape().elements() * p.dtype().sizeBytes();
+    }
     for (Parameter p : module.parameters()) {
       long each = p.dtype().sizeBytes() + p.gradType().sizeBytes();
       bytes += p.shape().elements() * each;

@@ -149,14 +149,14 @@ public final class TwoModuleStep {
     // the encoder's input has no gradient
     double first = TrainingFlops.linear(patches, model.patch(), e.hidden());
     double encoder = e.layers() * TrainingFlops.block(e, patches, model.tokensPerSample());
-    double projector =
-        TrainingFlops.linear(patches, e.hidden(), model.projector())
-            + TrainingFlops.linear(patches, model.projector(), l.hidden());
+    double up = TrainingFlops.linear(patches, e.hidden(), model.projector());
+    double down = TrainingFlops.linear(patches, model.projector(), l.hidden());
     double language =
         l.layers() * TrainingFlops.block(l, tokens, (sequence + 1) / 2)
             + TrainingFlops.linear(tokens, l.hidden(), l.vocabulary());
     return (frozen ? first + encoder : 2 * first + 3 * encoder)
-        + (frozen ? 2 : 3) * projector
+        + (frozen ? 2 : 3) * up // nobody before it wants a gradient
+        + 3 * down
         + 3 * language;
   }
 }

@@ -128,6 +128,18 @@ public final class MoELayer implements Module {
     return Optional.ofNullable(latest);
   }
 
+  /** Weights of experts that nothing came to in the latest forward pass. */
+  public List<Parameter> idle() {
+    List<Parameter> idle = new ArrayList<>();
+    int[] each = latest == null ? new int[0] : latest.perExpert();
+    for (int i = 0; i < each.length; i++) {
+      if (each[i] == 0) {
+        idle.addAll(List.of(ups.get(i), gates.get(i), downs.get(i)));
+      }
+    }
+    return idle;
+  }
+
   /** Copies of own tokens that went to no expert, in the forward pass that had most of these. */
   public int mostDropped() {
     return mostDropped;

@@ -2,6 +2,7 @@ package org.kernbench.nn.optim;
 
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -47,6 +48,7 @@ public final class Communication {
    * @param phase pass
    * @param op what was called
    * @param groupSize ranks that took part in each
+   * @param groups how many groups called
    * @param calls how many; a call in each of several groups counts as often
    * @param payloadBytes of the whole tensors of all calls
    * @param sentBytes that all ranks together sent; empty if it was not logged
@@ -58,6 +60,7 @@ public final class Communication {
       Phase phase,
       CollectiveOp op,
       int groupSize,
+      long groups,
       long calls,
       long payloadBytes,
       OptionalLong sentBytes,
@@ -120,6 +123,7 @@ public final class Communication {
   }
 
   private static final class Sum {
+    private final Map<List<Integer>, Integer> groups = new HashMap<>();
     private long calls;
     private long payload;
     private long sent;
@@ -128,6 +132,7 @@ public final class Communication {
 
     void add(CollectiveRun run, long bytes, boolean timed) {
       int copies = run.copies();
+      groups.put(run.ranks(), copies);
       calls += copies;
       payload += copies * run.bytes();
       sent += bytes;
@@ -141,6 +146,7 @@ public final class Communication {
           key.phase,
           key.op,
           key.groupSize,
+          groups.values().stream().mapToLong(Integer::longValue).sum(),
           calls,
           payload,
           counted ? OptionalLong.of(sent) : OptionalLong.empty(),

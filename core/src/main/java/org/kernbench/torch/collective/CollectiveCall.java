@@ -131,7 +131,13 @@ public record CollectiveCall(
 
   /** Bytes of the whole vector; for ALL_TO_ALL and POINT_TO_POINT of all that moves. */
   public long bytes() {
-    return elements * dtype.sizeBytes();
+    return messages.isEmpty()
+        ? elements * dtype.sizeBytes()
+        : messages.stream().map(Message::from).mapToLong(CollectiveCall::bytes).sum();
+  }
+
+  private static long bytes(Shard shard) {
+    return shard.shape().elements() * shard.dtype().sizeBytes();
   }
 
   /** What a rank gives; there is some. */

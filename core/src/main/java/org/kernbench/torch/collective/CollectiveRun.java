@@ -20,6 +20,7 @@ public final class CollectiveRun {
   private final ReduceKind reduce;
   private final DType dtype;
   private final long elements;
+  private final long bytes;
   private final int lanes;
   private final String algorithm;
   private final String result;
@@ -46,6 +47,7 @@ public final class CollectiveRun {
     this.reduce = first.reduce();
     this.dtype = first.dtype();
     this.elements = plans.stream().mapToLong(p -> p.call().elements()).sum();
+    this.bytes = plans.stream().mapToLong(p -> p.call().bytes()).sum();
     this.lanes = plans.size();
     this.algorithm = plans.getFirst().plan().algorithm();
     this.result = result;
@@ -81,7 +83,7 @@ public final class CollectiveRun {
     return reduce;
   }
 
-  /** Type of the elements. */
+  /** Type of the elements; of messages, of the first. */
   public DType dtype() {
     return dtype;
   }
@@ -91,9 +93,9 @@ public final class CollectiveRun {
     return elements;
   }
 
-  /** {@link #elements} in bytes. */
+  /** {@link #elements} in bytes; messages of one exchange may be of several types. */
   public long bytes() {
-    return elements * dtype.sizeBytes();
+    return bytes;
   }
 
   /** PEs of each device that took part. */

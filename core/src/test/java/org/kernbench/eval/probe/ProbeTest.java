@@ -55,6 +55,25 @@ class ProbeTest {
     assertThat(probe.isOk()).isTrue();
   }
 
+  /** A switch that has to have a whole piece before it passes any of it on. */
+  @Test
+  void probe_switchOfWholeMessages_isTheClosedFormWithOnePieceMore() {
+    Probe probe =
+        Probe.of(
+            Machines.parse(
+                "whole.yaml",
+                """
+                extends: ring
+                system:
+                  network:
+                    - {kind: switch, size: 4, bandwidth: 100 GB/s, latency: 100 ns,
+                       forward: whole_messages}
+                """,
+                List.of()));
+    assertThat(probe.problems()).isEmpty();
+    assertThat(probe.isOk()).isTrue();
+  }
+
   /** What has no closed form is not said to be it. */
   @ParameterizedTest
   @CsvSource({

@@ -1,0 +1,163 @@
+package org.kernbench.eval.training;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.kernbench.config.UsageException;
+import org.kernbench.device.Mode;
+import org.kernbench.eval.Progress;
+import org.kernbench.eval.RunOptions;
+import org.kernbench.eval.RunResult;
+import org.kernbench.eval.Runner;
+import org.kernbench.eval.benches.BenchRegistry;
+
+/** Figures of training benches, against what a calculator says. */
+final class TrainingFiguresTest {
+  @TempDir Path folder;
+
+  private static RunResult run(String bench, String params, String... overrides) {
+    RunResult result =
+        Runner.of("test", Progress.SILENT)
+            .run(
+                BenchRegistry.standard().find(bench),
+                RunOptions.DEFAULT
+                    .withMode(Mode.TIME)
+                    .withParams(List.of(params.split(" ")))
+                    .withOverrides(List.of(overrides)));
+    assertThat(result.problems()).isEmpty();
+    assertThat(result.isOk()).isTrue();
+    return result;
+  }
+
+  private static double metric(RunResult result, String name) {
+    return ((Number) result.metrics().get(name)).doubleValue();
+  }
+
+  private static double number(Map<String, Object> row, String column) {
+    return ((Number) row.get(column)).doubleValue();
+  }
+
+  /** Weights of experts that no token chose are not read: two tokens choose 2 of 64 at most. */
+  @Test
+  void bound_expertsThatNobodyChose_areNotRead() {
+    String common = "model=tiny-moe tokens=2 batch=1 topk=1 tp=1 experts=";
+    String slow = "cube.hbm.efficiency=0.01";
+    double few = metric(run("transformer-block", common + 8, slow), "bound_ns");
+    double many = metric(run("transformer-block", common + 64, slow), "bound_ns");
+    // hidden 48, inner 48: gate, up and down of an expert, of whose gradients in f32 each is
+    // written
+    double perExpert = 3 * 48 * 48 * 4 / (256 * 0.01) + 48 * (2 + 4) / (256 * 0.01);
+    assertThat(many - few).isCloseTo(56 * perExpert, within(0.02 * 56 * perExpert));
+  }
+
+  /** A file's layers and ids are taken unless others are given, be these what benches have. */
+  @Test
+  void config_layersAndVocabulary_areThoseGiven_elseTheFiles() throws IOException {
+    Path file = folder.resolve("shape.yaml");
+    Files.writeString(
+        file,
+        """
+        model_type: llama
+        hidden_size: 32
+        intermediate_size: 64
+        num_hidden_layers: 3
+        num_attention_heads: 4
+        num_key_value_heads: 2
+        vocab_size: 128
+        max_position_embeddings: 64
+        rms_norm_eps: 1e-5
+        """);
+    String common = "tokens=16 batch=1 tp=1 sp=off config=" + file;
+    double whole = metric(run("train-step", common), "rank_gflop");
+    double two = metric(run("train-step", common + " layers=2"), "rank_gflop");
+    double few = metric(run("train-step", common + " layers=2 vocabulary=96"), "rank_gflop");
+
+    // 16 tokens; attention: queries and output 2 x 32 x 32, keys and values 2 x 32 x 16, 8.5 keys
+    double layer = 3 * 2 * 16 * (3 * 32 * 64 + 3 * 32 * 32 + 2 * 32 * 8.5);
+    assertThat(whole - two).isCloseTo(layer / 1e9, within(1e-4));
+    assertThat(two - few).isCloseTo(3 * 2 * 16 * 32 * 32 / 1e9, within(1e-4));
+    assertThat(run("train-step", common + " layers=2").params())
+        .containsEntry("layers", 2)
+        .containsEntry("vocabulary", 128)
+        .containsEntry("model", "of config");
+    assertThatThrownBy(() -> run("train-step", common + " model=gpt2-small"))
+        .isInstanceOf(UsageException.class)
+        .hasMessageContaining("expected one of them");
+  }
+
+  /** What others do beside it changes nothing of the time that a group's collective takes. */
+  @Test
+  void rows_collectivesOfOneModule_takeWhatTheyTake_whateverTheOtherHas() {
+    List<Double> times = new ArrayList<>();
+    for (int tp : List.of(2, 4)) {
+      RunResult result =
+          run(
+              "mimo-train-step",
+              "encoder=tp=2,dp=1 language=tp=%d,dp=1,offset=2 microbatches=2 spread=lead"
+                  .formatted(tp));
+      double sum = 0;
+      for (Map<String, Object> row : result.rows()) {
+        String collective = (String) row.get("collective");
+        int size = Integer.parseInt(collective.substring(collective.lastIndexOf(' ') + 1));
+        sum += size * number(row, "time_ns");
+        if (row.get("part").equals("encoder.embedding") && collective.startsWith("all_gather")) {
+          times.add(number(row, "time_ns"));
+        }
+      }
+      if (tp == 4) { // no two groups of a kind
+        assertThat(metric(result, "comm_ns")).isCloseTo(sum / 6, within(0.1));
+      }
+    }
+    assertThat(times).hasSize(2);
+    assertThat(times.get(1)).isEqualTo(times.get(0));
+  }
+
+  /** Messages of an exchange in several types: what is to be sent is what was sent. */
+  @ParameterizedTest
+  @CsvSource({"2", "3", "4"})
+  void rows_ofARing_haveTheBytesThatWereSent(int cp) {
+    String params = "tokens=48 batch=1 tp=1 context=ring cp=" + cp;
+    List<Map<String, Object>> rows = run("transformer-block", params).rows();
+    assertThat(rows)
+        .filteredOn(row -> row.get("collective").toString().startsWith("point_to_point"))
+        .hasSize(2)
+        .allSatisfy(row -> assertThat(row.get("bytes")).isEqualTo(row.get("sent_bytes")));
+  }
+
+  /** Of a model with experts the projections alone are in 8 bits. */
+  @Test
+  void mfu_expertsAndEightBits_countsEachAtItsRate() {
+    String params = "model=tiny-moe tp=1 dp=2 ep=2 batch=2 f8=current";
+    RunResult result = run("train-step", params, "pe.gemm.f8_rate=2");
+    double products = 2 * metric(result, "rank_gflop");
+    // both layers: 24 heads and twice 12 of keys and values, of 4 columns, and the output
+    double elements = 48 * 4 * (24 + 2 * 12) + 48 * 24 * 4;
+    double inEightBits = 3 * 2 * (2 * 48) * 2 * elements / 1e9;
+    double used = products - inEightBits / 2; // of the rest all at the usual rate
+    double gflopPerNs = 2 * 2.0 * 64 * 64 * 2 / 1e9; // two PEs at 2 GHz
+    double expected = 100 * used / gflopPerNs / metric(result, "crit_ns");
+    assertThat(metric(result, "mfu_pct")).isCloseTo(expected, within(0.01 * expected));
+  }
+
+  /** Nobody wants the gradient of what a frozen encoder gives; of all else in the projector. */
+  @Test
+  void gflop_frozenEncoder_hasAllGradientsOfTheProjectorButOne() {
+    String common = "encoder=tp=2,dp=1 language=tp=2,dp=1 rows=operations frozen=on";
+    List<Map<String, Object>> rows = run("mimo-train-step", common).rows();
+    assertThat(rows)
+        .extracting(row -> row.get("operation"))
+        .contains("projector.down.grad.dx", "projector.down.grad.dw", "projector.up.grad.dw")
+        .doesNotContain("projector.up.grad.dx");
+  }
+}
