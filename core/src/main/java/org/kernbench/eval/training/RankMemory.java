@@ -234,8 +234,11 @@ final class RankMemory {
       return (config.style().isPlain() ? 2L : 3L) * config.ffn() / grid.tp();
     }
     ExpertsConfig e = experts.get();
-    long copies = (long) e.topK() * (2L * config.hidden() + 3L * e.ffn() / setup.experts().etp());
-    return copies / (setup.sp() ? grid.tp() : 1) + 3L * e.shared() * e.ffn() / grid.tp();
+    // if all tokens of a sample choose the same experts, what these do not take is dropped
+    long taken = (long) e.topK() * e.capacityOf(setup.tokens());
+    long each = 2L * config.hidden() + 3L * e.ffn() / setup.experts().etp();
+    return taken * each / setup.tokens() / (setup.sp() ? grid.tp() : 1)
+        + 3L * e.shared() * e.ffn() / grid.tp();
   }
 
   /** Bytes as people read them. */

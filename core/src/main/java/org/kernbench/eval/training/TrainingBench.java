@@ -346,7 +346,8 @@ public final class TrainingBench implements Bench {
       outcome
           .condition("model", "of config")
           .condition("layers", config.layers())
-          .condition("vocabulary", config.vocabulary());
+          .condition("vocabulary", config.vocabulary())
+          .condition("tied", setup.pipe().tied() ? "on" : "off");
     }
     setup.pipe().conditions(outcome);
     setup.documents().ifPresent(d -> DocumentsParam.conditions(outcome, d));
@@ -506,8 +507,9 @@ public final class TrainingBench implements Bench {
                 context.param(VPP),
                 context.param(STAGE_LAYERS)),
             config.layers(),
-            context.param(TIED)
-                || ModelFile.ifAny(context.param(CONFIG)).filter(ModelFile::tied).isPresent(),
+            context.isGiven(TIED)
+                ? context.param(TIED)
+                : ModelFile.ifAny(context.param(CONFIG)).filter(ModelFile::tied).isPresent(),
             context.param(RECOMPUTE))
         .withLossScale(context.param(LOSS_SCALE));
   }

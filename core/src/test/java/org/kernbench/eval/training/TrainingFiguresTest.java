@@ -150,6 +150,24 @@ final class TrainingFiguresTest {
     assertThat(metric(result, "mfu_pct")).isCloseTo(expected, within(0.01 * expected));
   }
 
+  /** Copies that experts drop need no memory; how many they drop, nobody knows before the run. */
+  @Test
+  void needs_expertsThatDrop_holdNoMoreThanTheyTake() {
+    String common = "model=tiny-moe tp=1 sp=off topk=8 batch=1";
+    long all = activations(common);
+    assertThat(activations(common + " capacity=100")).isEqualTo(all);
+    // 2 layers, 48 tokens: 8 experts take 24 each instead of 48, in bf16
+    long each = 2 * 48 + 3 * 48;
+    assertThat(all - activations(common + " capacity=50"))
+        .isCloseTo(2L * 8 * 24 * each * 2, within(1024L));
+  }
+
+  private static long activations(String params) {
+    String needs = (String) run("train-step", params).metrics().get("needs");
+    String number = needs.replaceAll(".*activations ([0-9.]+) KiB.*", "$1");
+    return Math.round(Double.parseDouble(number) * 1024);
+  }
+
   /** Nobody wants the gradient of what a frozen encoder gives; of all else in the projector. */
   @Test
   void gflop_frozenEncoder_hasAllGradientsOfTheProjectorButOne() {
