@@ -9,7 +9,7 @@ import subprocess
 import threading
 from typing import Any, Callable, Dict, List, Optional
 
-from . import _errors, _java, _preparation
+from . import _coroutine, _errors, _java, _preparation
 
 _LONGEST = 1 << 30
 _HEAD = struct.Struct(">i")
@@ -125,6 +125,7 @@ class Client:
         :param answer: answers what the child asks meanwhile
         :raises KernbenchError: if the answer is an error, with the command line's text
         """
+        _coroutine.check_outside()
         with self.lock:
             try:
                 self._send(request)

@@ -6,15 +6,25 @@ import threading
 from types import FrameType
 from typing import Any, Callable, Dict, Optional, Tuple
 
+from ._errors import UsageError
+
+_running = threading.local()
+
 
 class Stopped(BaseException):
     """Unwinds a body that nobody goes on with. Not for users to catch."""
 
 
 class Coroutine:
-    """Runs a body up to its next :meth:`pause` or its end."""
+    """Runs a body up to its next :meth:`pause` or its end.
 
-    def __init__(self, body: "Callable[[Coroutine], Any]") -> None:
+    :param name: for messages, such as ``rank 3``
+    :param instead: what the body uses where the host program has ``torch``
+    """
+
+    def __init__(self, body: "Callable[[Coroutine], Any]", name: str, instead: str) -> None:
+        self.name = name
+        self.instead = instead
         self._go = threading.Semaphore(0)
         self._back = threading.Semaphore(0)
         self._given: Any = None
@@ -28,6 +38,7 @@ class Coroutine:
 
     def _run(self, body: "Callable[[Coroutine], Any]") -> None:
         self._go.acquire()
+        _running.coroutine = self
         try:
             if not self._stop:
                 self.result = body(self)
@@ -65,6 +76,19 @@ class Coroutine:
             self._stop = True
             self._go.release()
             self._back.acquire()
+
+
+def running() -> Optional[Coroutine]:
+    """The coroutine whose body calls this."""
+    coroutine: Optional[Coroutine] = getattr(_running, "coroutine", None)
+    return coroutine
+
+
+def check_outside() -> None:
+    """Refuses in a body what only the host program may do: the host program waits for the body meanwhile."""
+    body = running()
+    if body is not None:
+        raise UsageError(f"{line()}: a call of the host program inside {body.name}; use {body.instead} there")
 
 
 def line() -> str:

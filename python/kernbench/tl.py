@@ -166,7 +166,7 @@ def _record(function: Kernel, arguments: Tuple[Any, ...], recorder: _Recorder) -
         _current.recorder = recorder
         function.function(*arguments)
 
-    return Coroutine(body)
+    return Coroutine(body, f"kernel {function.name}", "tl, such as tl.load(x) and tl.item(value),")
 
 
 class Handle:

@@ -16,7 +16,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from . import _client, _memory, tl
-from ._coroutine import Coroutine, line as _line
+from ._coroutine import Coroutine, check_outside, line as _line, running
 from ._errors import UsageError
 from ._results import Record, Table
 from ._run import Machine
@@ -80,25 +80,25 @@ class Tensor:
     def copy_(self, source: "Union[Tensor, np.ndarray[Any, Any], Sequence[Any]]") -> "Tensor":
         """Overwrites the contents, rounded to this dtype once."""
         if isinstance(source, Tensor):
-            self._torch._act("copy", tensor=self._number, source=source._number)
+            self._torch._act_here("copy", tensor=self._number, source=source._number)
         else:
             self._torch._write(self, np.asarray(source))
         return self
 
     def fill_(self, value: Number) -> "Tensor":
         """Sets every element."""
-        self._torch._act("fill", tensor=self._number, x=tl._number(value, self.dtype))
+        self._torch._act_here("fill", tensor=self._number, x=tl._number(value, self.dtype))
         return self
 
     def view(self, start: int, shape: Sequence[int], name: Optional[str] = None) -> "Tensor":
         """Neighbouring elements under a shape of their own, in the same memory."""
         named = name or f"{self.name}[{start}:]"
-        given = self._torch._act("view", tensor=self._number, start=start, shape=list(shape), name=named)
+        given = self._torch._act_here("view", tensor=self._number, start=start, shape=list(shape), name=named)
         return Tensor(self._torch, given["id"], shape, self.dtype, named)
 
     def close(self) -> None:
         """Gives the memory back, once no kernel under way can use it."""
-        self._torch._act("drop", tensor=self._number)
+        self._torch._act_here("drop", tensor=self._number)
 
 
 class Launch:
@@ -110,18 +110,18 @@ class Launch:
 
     def wait(self) -> None:
         """Returns when it is done."""
-        self._torch._act("await", launch=self._number)
+        self._torch._act_here("await", launch=self._number)
 
     @property
     def is_done(self) -> bool:
         """Whether it is; asking lets no time pass."""
-        return bool(self._torch._act("launched", launch=self._number)["done"])
+        return bool(self._torch._act_here("launched", launch=self._number)["done"])
 
     @property
     def critical_ns(self) -> float:
         """From the common start of all PEs to the completion of the last one; waits for it."""
         self.wait()
-        return float(self._torch._act("launched", launch=self._number)["critical_ps"]) / 1e3
+        return float(self._torch._act_here("launched", launch=self._number)["critical_ps"]) / 1e3
 
 
 class Work:
@@ -293,6 +293,10 @@ class Torch:
     def _act(self, op: str, **fields: Any) -> Dict[str, Any]:
         return self._session.act({"op": op, "line": _line(), **fields})
 
+    def _act_here(self, op: str, **fields: Any) -> Dict[str, Any]:
+        """By whoever runs now: tensors and launches of the host program are there for its ranks, and theirs for it."""
+        return self._session.here().act({"op": op, "line": _line(), **fields})
+
     # ---- tensors ----
 
     def empty(
@@ -350,20 +354,20 @@ class Torch:
         raw = array.dtype == np.uint16 and tensor.dtype == "bf16" or array.dtype == np.uint8 and tensor.dtype[:2] == "f8"
         rounded = not raw and (same is None or array.dtype != np.dtype(same))
         data = np.ascontiguousarray(array, np.dtype("<f8") if rounded else array.dtype).reshape(-1).view(np.uint8)
-        window = self._session.window()
+        window = self._session.here().window()
         number = window.begin(data)
         try:
             window.offer(number)
-            self._act("write", tensor=tensor._number, transfer=number, rounded=rounded)
+            self._act_here("write", tensor=tensor._number, transfer=number, rounded=rounded)
         finally:
             window.end(number)
 
     def _read(self, tensor: Tensor, dtype: "np.dtype[Any]", exact: bool = False) -> "np.ndarray[Any, Any]":
         array = _memory.empty(tensor.shape, dtype)
-        window = self._session.window()
+        window = self._session.here().window()
         number = window.begin(array.reshape(-1).view(np.uint8))
         try:
-            window.take_to(number, self._act("read", tensor=tensor._number, transfer=number, exact=exact))
+            window.take_to(number, self._act_here("read", tensor=tensor._number, transfer=number, exact=exact))
         finally:
             window.end(number)
         return array
@@ -473,11 +477,10 @@ class _Session:
         self.failure: Optional[BaseException] = None
         self._kernels: "Dict[int, Tuple[tl.Kernel, Tuple[Any, ...], List[Tensor]]]" = {}
         self._runs: "Dict[int, Tuple[Coroutine, tl._Recorder]]" = {}
-        self._ranks: Dict[int, Coroutine] = {}
+        self._ranks: Dict[int, _RankSession] = {}
         self._body: "Optional[Tuple[Callable[..., None], Tuple[Any, ...]]]" = None
         self._count = 0
         self._window: Optional[Window] = None
-        self.is_rank_running = False
 
     def next_name(self) -> str:
         self._count += 1
@@ -498,9 +501,20 @@ class _Session:
     def plain(given: Dict[str, Any]) -> Dict[str, Any]:
         return {name: value for name, value in given.items() if name != "is"}
 
-    def act(self, action: Dict[str, Any]) -> Dict[str, Any]:
+    def here(self) -> "_Session":
+        """The side that runs now: a rank in its body, else this."""
+        body = running()
+        return next((rank for rank in self._ranks.values() if rank.coroutine is body), self)
+
+    def _check_free(self) -> None:
         if self.closed:
             raise UsageError(f"{_line()}: the machine is closed; use it inside its with block")
+        check_outside()
+        if self._ranks:
+            raise UsageError(f"{_line()}: another thread uses the machine while its ranks run; wait for spawn to return")
+
+    def act(self, action: Dict[str, Any]) -> Dict[str, Any]:
+        self._check_free()
         self.failure = None
         try:
             return self.client.ask({"do": "act", "program": self.number, **action}, self.answer)
@@ -546,6 +560,7 @@ class _Session:
         return tape
 
     def spawn(self, body: "Callable[..., None]", world: int, arguments: "Tuple[Any, ...]", line: str) -> None:
+        self._check_free()
         self._body = (body, arguments)
         try:
             self.act({"op": "spawn", "line": line, "world": world})
@@ -559,22 +574,24 @@ class _Session:
             body, arguments = self._body
             world = int(question["world"])
 
-            def run(coroutine: Coroutine) -> None:
-                body(Rank(_RankSession(self, coroutine), rank, world), *arguments)
+            def run(session: "_RankSession") -> None:
+                body(Rank(session, rank, world), *arguments)
 
-            self._ranks[rank] = Coroutine(run)
-        coroutine = self._ranks[rank]
+            self._ranks[rank] = _RankSession(self, rank, run)
+        coroutine = self._ranks[rank].coroutine
         action = coroutine.resume(question.get("given"))
         return {"ended": True} if coroutine.ended else action
 
     def _end_bodies(self) -> None:
-        for body in [*self._ranks.values(), *(body for body, _ in self._runs.values())]:
+        ranks = [rank.coroutine for rank in self._ranks.values()]
+        for body in [*ranks, *(body for body, _ in self._runs.values())]:
             body.stop()
         self._ranks.clear()
         self._runs.clear()
 
     def close(self) -> None:
         if not self.closed:
+            check_outside()
             self.closed = True
             self._end_bodies()
             self.client.sessions -= 1
@@ -588,12 +605,21 @@ class _Session:
 class _RankSession(_Session):
     """A rank's side: its actions go out as answers to the question how the rank goes on."""
 
-    def __init__(self, session: _Session, coroutine: Coroutine) -> None:
+    def __init__(self, session: _Session, rank: int, run: "Callable[[_RankSession], None]") -> None:
         self._parent = session
-        self._coroutine = coroutine
+        self.coroutine = Coroutine(lambda _: run(self), f"rank {rank}", "the rank that its body gets, not torch,")
+
+    def here(self) -> _Session:
+        return self._parent if running() is None else self
 
     def act(self, action: Dict[str, Any]) -> Dict[str, Any]:
-        given: Dict[str, Any] = self._coroutine.pause(action)
+        body = running()
+        if body is None:
+            raise UsageError(f"{_line()}: a call of {self.coroutine.name} outside its body; use torch there")
+        if body is not self.coroutine:
+            name = self.coroutine.name
+            raise UsageError(f"{_line()}: a call of {name} or its tensor inside {body.name}; use {body.instead} there")
+        given: Dict[str, Any] = self.coroutine.pause(action)
         return given
 
     def window(self) -> Window:

@@ -352,6 +352,102 @@ class ProgramsTest(unittest.TestCase):
                 torch.spawn(rank)
         self.assertNotIn("bug", str(caught.exception))
 
+    def test_a_body_uses_its_own_rank(self) -> None:
+        kept: List[Any] = []
+
+        def makes(r: Any) -> None:
+            kept.append(r)
+            r.full((2,), r.rank)
+
+        for call in (
+            lambda torch, r: torch.full((4,), 1.0),
+            lambda torch, r: torch.distributed.all_reduce(r.full((4,), 1.0)),
+            lambda torch, r: torch.spawn(makes, 6),
+            lambda torch, r: torch.close(),
+            lambda torch, r: kb.run("ccl-allreduce"),
+            lambda torch, r: kb.open("tiny"),
+        ):
+            with kb.open("sip-2026", ccl_set={}) as torch:
+                torch.distributed.init_process_group()
+                with self.assertRaisesRegex(kb.UsageError, r"test_programs\.py:\d+: .*host program inside rank 0; use"):
+                    torch.spawn(lambda r: call(torch, r))
+                self.assertEqual(torch.full((1,), 4).item(), 4)
+        with kb.open("sip-2026", ccl_set={}) as torch:
+            torch.distributed.init_process_group()
+            torch.spawn(makes)
+            with self.assertRaisesRegex(kb.UsageError, r"test_programs\.py:\d+: .*rank 1 outside its body"):
+                kept[1].full((2,), 1)
+            others: List[Any] = []
+
+            def asks(r: Any) -> None:
+                other = threading.Thread(target=lambda: others.append(self.failure_of(lambda: torch.now_ns)))
+                other.start()
+                other.join()
+
+            torch.spawn(asks)
+            self.assertRegex(others[0], r"test_programs\.py:\d+: another thread uses the machine")
+
+    @staticmethod
+    def failure_of(call: Any) -> str:
+        try:
+            call()
+        except kb.KernbenchError as error:
+            return str(error)
+        return "none"
+
+    def test_tensors_are_there_for_the_ranks_and_after_them(self) -> None:
+        seen: List[Any] = []
+        made: List[Any] = []
+
+        @tl.kernel
+        def add(x: Any) -> None:
+            tl.store(x, tl.load(x) + 1)
+
+        def body(r: Any) -> None:
+            seen.append(x.numpy().tolist())
+            if r.rank == 2:
+                x.copy_(np.full((4,), 9.0)).view(0, (1,)).fill_(8)
+            made.append(r.full((2,), r.rank))
+            launches.append(r.launch(add, made[-1]))
+
+        def reads_another(r: Any) -> None:
+            if r.rank == 3:
+                made[-1].numpy()
+            made.append(r.full((2,), r.rank))
+            r.distributed.barrier()
+
+        launches: List[Any] = []
+        with kb.open("sip-2026", ccl_set={}) as torch:
+            torch.distributed.init_process_group()
+            x = torch.full((4,), 7)
+            torch.spawn(body)
+            self.assertEqual(seen, [[7.0] * 4] * 3 + [[8.0, 9.0, 9.0, 9.0]] * (len(seen) - 3))
+            self.assertEqual([y.numpy().tolist() for y in made], [[r + 1.0] * 2 for r in range(len(seen))])
+            self.assertTrue(launches[1].is_done)
+            with self.assertRaisesRegex(kb.UsageError, r"test_programs\.py:\d+: .*rank 2 or its tensor inside rank 3"):
+                torch.spawn(reads_another)
+
+    def test_a_kernel_reads_no_host_tensor(self) -> None:
+        @tl.kernel
+        def branch(x: Any) -> None:
+            if x.numpy()[0] > 3:
+                tl.store(x, tl.load(x) + 1)
+
+        message = r"test_programs\.py:\d+: .*inside kernel branch; use tl.*tl\.item"
+        with kb.open("sip-2026", ccl_set={}) as torch:
+            torch.launch(branch, torch.zeros((4,)))
+            with self.assertRaisesRegex(kb.UsageError, message):
+                torch.synchronize()
+        with kb.open("sip-2026", ccl_set={}) as torch:
+            torch.distributed.init_process_group()
+
+            def body(r: Any) -> None:
+                r.launch(branch, r.zeros((4,)))
+                r.synchronize()
+
+            with self.assertRaisesRegex(kb.UsageError, r"test_programs\.py:\d+: .*inside kernel branch; use tl"):
+                torch.spawn(body)
+
     def test_kernels_use_only_tensors_they_were_launched_with(self) -> None:
         with kb.open("tiny") as torch:
             x, other = torch.zeros((1,)), torch.zeros((1,), name="other")
