@@ -80,7 +80,7 @@ class Tensor:
     def copy_(self, source: "Union[Tensor, np.ndarray[Any, Any], Sequence[Any]]") -> "Tensor":
         """Overwrites the contents, rounded to this dtype once."""
         if isinstance(source, Tensor):
-            self._torch._act_here("copy", tensor=self._number, source=source._number)
+            self._torch._act_here("copy", tensor=self._number, source=self._torch._number(source))
         else:
             self._torch._write(self, np.asarray(source))
         return self
@@ -165,22 +165,25 @@ class Group:
         return str(self._torch._act("world")["algorithm"])
 
     def _do(self, op: str, async_op: bool, **fields: Any) -> Optional[Work]:
+        for role in ("tensor", "input", "output"):
+            if role in fields:
+                fields[role] = self._torch._number(fields[role])
         given = self._torch._act(op, **self._fields, **{"async": async_op}, **fields)
         return Work(self._torch, given["id"]) if async_op else None
 
     def all_reduce(self, tensor: Tensor, op: str = "sum", async_op: bool = False) -> Optional[Work]:
         """Reduces over the ranks, in place: ``sum``, ``prod``, ``min``, ``max`` or ``avg``."""
-        return self._do("all_reduce", async_op, tensor=tensor._number, reduce=op)
+        return self._do("all_reduce", async_op, tensor=tensor, reduce=op)
 
     def reduce_scatter(
         self, output: Tensor, input: Tensor, op: str = "sum", async_op: bool = False
     ) -> Optional[Work]:
         """Reduces, and gives each rank its rows."""
-        return self._do("reduce_scatter", async_op, output=output._number, input=input._number, reduce=op)
+        return self._do("reduce_scatter", async_op, output=output, input=input, reduce=op)
 
     def all_gather(self, output: Tensor, input: Tensor, async_op: bool = False) -> Optional[Work]:
         """Gives every rank the rows of all."""
-        return self._do("all_gather", async_op, output=output._number, input=input._number)
+        return self._do("all_gather", async_op, output=output, input=input)
 
     def all_to_all(
         self,
@@ -196,49 +199,49 @@ class Group:
                 "all_to_all: got one of output_split_sizes and input_split_sizes; expected both or none"
             )
         if output_split_sizes is None or input_split_sizes is None:
-            return self._do("all_to_all", async_op, output=output._number, input=input._number)
+            return self._do("all_to_all", async_op, output=output, input=input)
         rows = {"output_rows": list(output_split_sizes), "input_rows": list(input_split_sizes)}
-        return self._do("all_to_all", async_op, output=output._number, input=input._number, **rows)
+        return self._do("all_to_all", async_op, output=output, input=input, **rows)
 
     def gather(
         self, input: Tensor, output: Optional[Tensor] = None, dst: int = 0, async_op: bool = False
     ) -> Optional[Work]:
         """Gives ``dst`` the rows of all; only ``dst`` has an output."""
-        more = {} if output is None else {"output": output._number}
-        return self._do("gather", async_op, input=input._number, root=dst, **more)
+        more = {} if output is None else {"output": output}
+        return self._do("gather", async_op, input=input, root=dst, **more)
 
     def scatter(
         self, output: Tensor, input: Optional[Tensor] = None, src: int = 0, async_op: bool = False
     ) -> Optional[Work]:
         """Gives every rank its rows of what ``src`` has; only ``src`` has an input."""
-        more = {} if input is None else {"input": input._number}
-        return self._do("scatter", async_op, output=output._number, root=src, **more)
+        more = {} if input is None else {"input": input}
+        return self._do("scatter", async_op, output=output, root=src, **more)
 
     def broadcast(self, tensor: Tensor, src: int, async_op: bool = False) -> Optional[Work]:
         """Gives every rank what ``src`` has."""
-        return self._do("broadcast", async_op, tensor=tensor._number, root=src)
+        return self._do("broadcast", async_op, tensor=tensor, root=src)
 
     def reduce(self, tensor: Tensor, dst: int, op: str = "sum", async_op: bool = False) -> Optional[Work]:
         """Reduces over the ranks; only ``dst`` has the result."""
-        return self._do("reduce", async_op, tensor=tensor._number, root=dst, reduce=op)
+        return self._do("reduce", async_op, tensor=tensor, root=dst, reduce=op)
 
     def send(self, tensor: Tensor, dst: int) -> None:
         """Sends a tensor to a rank."""
-        self._do("send", False, tensor=tensor._number, root=dst)
+        self._do("send", False, tensor=tensor, root=dst)
 
     def recv(self, tensor: Tensor, src: int) -> None:
         """Receives a tensor from a rank."""
-        self._do("recv", False, tensor=tensor._number, root=src)
+        self._do("recv", False, tensor=tensor, root=src)
 
     def isend(self, tensor: Tensor, dst: int) -> Work:
         """Begins to send."""
-        work = self._do("send", True, tensor=tensor._number, root=dst)
+        work = self._do("send", True, tensor=tensor, root=dst)
         assert work is not None
         return work
 
     def irecv(self, tensor: Tensor, src: int) -> Work:
         """Begins to receive."""
-        work = self._do("recv", True, tensor=tensor._number, root=src)
+        work = self._do("recv", True, tensor=tensor, root=src)
         assert work is not None
         return work
 
@@ -248,7 +251,7 @@ class Group:
         for kind, tensor, peer in ops:
             if kind not in ("send", "recv"):
                 raise UsageError(f'{_line()}: batch_isend_irecv: got "{kind}"; expected send or recv')
-            listed.append({"send": kind == "send", "tensor": tensor._number, "peer": peer})
+            listed.append({"send": kind == "send", "tensor": self._torch._number(tensor), "peer": peer})
         self._do("batch", False, ops=listed)
 
     def barrier(self) -> None:
@@ -296,6 +299,14 @@ class Torch:
     def _act_here(self, op: str, **fields: Any) -> Dict[str, Any]:
         """By whoever runs now: tensors and launches of the host program are there for its ranks, and theirs for it."""
         return self._session.here().act({"op": op, "line": _line(), **fields})
+
+    def _number(self, tensor: Tensor) -> int:
+        """Of a tensor of this machine; on another the number would be that of a tensor there."""
+        if not isinstance(tensor, Tensor):
+            raise UsageError(f"{_line()}: got {tensor!r}; expected a tensor, such as one of torch.tensor(values)")
+        if tensor._torch._session.root is not self._session.root:
+            raise UsageError(f"{_line()}: tensor {tensor.name} belongs to another Torch; copy its numpy() here")
+        return tensor._number
 
     # ---- tensors ----
 
@@ -397,7 +408,7 @@ class Torch:
         fields: Dict[str, Any] = {
             "name": name or kernel.name,
             "kernel": self._session.keep(kernel, arguments, tensors),
-            "tensors": [tensor._number for tensor in tensors],
+            "tensors": [self._number(tensor) for tensor in tensors],
             "queues": queues,
         }
         if pes is not None:
@@ -500,6 +511,11 @@ class _Session:
     @staticmethod
     def plain(given: Dict[str, Any]) -> Dict[str, Any]:
         return {name: value for name, value in given.items() if name != "is"}
+
+    @property
+    def root(self) -> "_Session":
+        """The host program's."""
+        return self
 
     def here(self) -> "_Session":
         """The side that runs now: a rank in its body, else this."""
@@ -608,6 +624,10 @@ class _RankSession(_Session):
     def __init__(self, session: _Session, rank: int, run: "Callable[[_RankSession], None]") -> None:
         self._parent = session
         self.coroutine = Coroutine(lambda _: run(self), f"rank {rank}", "the rank that its body gets, not torch,")
+
+    @property
+    def root(self) -> _Session:
+        return self._parent
 
     def here(self) -> _Session:
         return self._parent if running() is None else self

@@ -427,6 +427,41 @@ class ProgramsTest(unittest.TestCase):
             with self.assertRaisesRegex(kb.UsageError, r"test_programs\.py:\d+: .*rank 2 or its tensor inside rank 3"):
                 torch.spawn(reads_another)
 
+    def test_a_tensor_of_another_machine_is_refused(self) -> None:
+        @tl.kernel
+        def add(x: Any, y: Any) -> None:
+            tl.store(x, tl.load(x) + tl.load(y))
+
+        options: Any = {"machine": "sip-2026", "ccl_set": {}}
+        with kb.open(**options) as one, kb.open(**options) as other:
+            x, z = one.full((4,), 1.0), other.full((4,), 2.0, name="z")
+            for torch in (one, other):
+                torch.distributed.init_process_group()
+            message = r"test_programs\.py:\d+: tensor z belongs to another Torch"
+            for host_call in (lambda: x.copy_(z), lambda: one.launch(add, x, z)):
+                with self.assertRaisesRegex(kb.UsageError, message):
+                    host_call()
+            for call in (
+                lambda d, y: d.all_reduce(z),
+                lambda d, y: d.all_reduce(z, async_op=True),
+                lambda d, y: d.all_gather(z, y),
+                lambda d, y: d.all_gather(y, z),
+                lambda d, y: d.reduce_scatter(y, z),
+                lambda d, y: d.all_to_all(z, y),
+                lambda d, y: d.gather(y, z, 0),
+                lambda d, y: d.scatter(y, z, 0),
+                lambda d, y: d.broadcast(z, 0),
+                lambda d, y: d.reduce(z, 0),
+                lambda d, y: d.send(z, 1),
+                lambda d, y: d.irecv(z, 1),
+                lambda d, y: d.batch_isend_irecv([("send", y, 1), ("recv", z, 1)]),
+            ):
+                with self.assertRaisesRegex(kb.UsageError, message):
+                    one.spawn(lambda r: call(r.distributed, r.full((4,), 1.0)))
+            self.assertEqual(x.numpy().tolist(), [1.0] * 4)
+            with self.assertRaisesRegex(kb.UsageError, r"test_programs\.py:\d+: got array.*expected a tensor"):
+                one.spawn(lambda r: r.distributed.all_reduce(np.zeros(4)))
+
     def test_a_kernel_reads_no_host_tensor(self) -> None:
         @tl.kernel
         def branch(x: Any) -> None:
