@@ -128,7 +128,7 @@ class _Recorder:
         out = self.handles
         self.handles += 1
         self.calls.append(f'{{"c":"{call}","l":{self.line()},"o":{out},{_encode(fields)[1:]}')
-        return Handle(out)
+        return Handle(self, out)
 
     def tape(self) -> Dict[str, Any]:
         """The key ``tape`` is in words; :func:`kernbench._client.encoded` knows it."""
@@ -172,7 +172,8 @@ def _record(function: Kernel, arguments: Tuple[Any, ...], recorder: _Recorder) -
 class Handle:
     """Something under way that :func:`await_` waits for: a store, a put, a composite."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, recorder: _Recorder, number: int) -> None:
+        self._recorder = recorder
         self._number = number
 
 
@@ -216,14 +217,14 @@ class Value:
         return math.prod(self.shape)
 
     def _unary(self, call: str) -> "Value":
-        return self._recorder.made(call, self.shape, self.dtype, f'"a":{self._number}')
+        return self._recorder.made(call, self.shape, self.dtype, f'"a":{_operand(self)}')
 
     def _binary(self, call: str, other: "Union[Value, Number]", dtype: Optional[str] = None) -> "Value":
         to = dtype or self.dtype
         if isinstance(other, Value):
             shape = self.shape if self.shape == other.shape else _broadcast(self.shape, other.shape)
-            return self._recorder.made(call, shape, to, f'"a":{self._number},"b":{other._number}')
-        return self._recorder.made(call, self.shape, to, f'"a":{self._number},"x":{_word(other, self.dtype)}')
+            return self._recorder.made(call, shape, to, f'"a":{_operand(self)},"b":{_operand(other)}')
+        return self._recorder.made(call, self.shape, to, f'"a":{_operand(self)},"x":{_word(other, self.dtype)}')
 
     def _axis(self, axis: int) -> int:
         return axis + len(self.shape) if axis < 0 else axis
@@ -231,7 +232,7 @@ class Value:
     def _along(self, call: str, axis: int, dtype: Optional[str] = None, keep: bool = False) -> "Value":
         at = self._axis(axis)
         shape = self.shape if keep else self.shape[:at] + self.shape[at + 1:]
-        return self._recorder.make(call, shape, dtype or self.dtype, a=self._number, n=axis)
+        return self._recorder.make(call, shape, dtype or self.dtype, a=_operand(self), n=axis)
 
     # arithmetic
     def add(self, other: "Union[Value, Number]") -> "Value": return self._binary("add", other)
@@ -311,24 +312,23 @@ class Value:
         """``self * factor + addend``, rounded once."""
         shape = _broadcast(_broadcast(self.shape, factor.shape), addend.shape)
         return self._recorder.make(
-            "fma", shape, self.dtype, a=self._number, b=factor._number, acc=addend._number
+            "fma", shape, self.dtype, a=_operand(self), b=_operand(factor), acc=_operand(addend)
         )
 
     def clamp(self, low: Number, high: Number) -> "Value":
         """Into ``[low, high]``."""
-        return self._recorder.make(
-            "clamp", self.shape, self.dtype, a=self._number, low=_number(low, self.dtype), high=_number(high, self.dtype)
-        )
+        low_word, high_word = _number(low, self.dtype), _number(high, self.dtype)
+        return self._recorder.make("clamp", self.shape, self.dtype, a=_operand(self), low=low_word, high=high_word)
 
     def shl(self, count: int) -> "Value":
-        return self._recorder.make("shl", self.shape, self.dtype, a=self._number, n=count)
+        return self._recorder.make("shl", self.shape, self.dtype, a=_operand(self), n=count)
 
     def shr(self, count: int) -> "Value":
-        return self._recorder.make("shr", self.shape, self.dtype, a=self._number, n=count)
+        return self._recorder.make("shr", self.shape, self.dtype, a=_operand(self), n=count)
 
     def cast(self, dtype: str) -> "Value":
         """To another type; the only place where precision is lost."""
-        return self._recorder.make("cast", self.shape, dtype, a=self._number, dtype=dtype)
+        return self._recorder.make("cast", self.shape, dtype, a=_operand(self), dtype=dtype)
 
     # along an axis
     def sum(self, axis: int) -> "Value": return self._along("sum", axis)
@@ -345,23 +345,23 @@ class Value:
         """With an axis of extent 1."""
         at = axis + len(self.shape) + 1 if axis < 0 else axis
         return self._recorder.make(
-            "expand_dims", self.shape[:at] + (1,) + self.shape[at:], self.dtype, a=self._number, n=axis
+            "expand_dims", self.shape[:at] + (1,) + self.shape[at:], self.dtype, a=_operand(self), n=axis
         )
 
     def range(self, start: int, count: int) -> "Value":
         """Consecutive elements of the flattened value."""
-        return self._recorder.make("range", (count,), self.dtype, a=self._number, n=start, count=count)
+        return self._recorder.make("range", (count,), self.dtype, a=_operand(self), n=start, count=count)
 
     def reshape(self, *dims: int) -> "Value":
         """Another shape of as many elements."""
-        return self._recorder.make("reshape", dims, self.dtype, a=self._number, shape=list(dims))
+        return self._recorder.make("reshape", dims, self.dtype, a=_operand(self), shape=list(dims))
 
     def narrow(self, axis: int, start: int, count: int) -> "Value":
         """A part along an axis."""
         at = self._axis(axis)
         shape = self.shape[:at] + (count,) + self.shape[at + 1:]
         return self._recorder.make(
-            "narrow", shape, self.dtype, a=self._number, axis=axis, n=start, count=count
+            "narrow", shape, self.dtype, a=_operand(self), axis=axis, n=start, count=count
         )
 
     def split(self, axis: int, *sizes: int) -> "List[Value]":
@@ -372,7 +372,7 @@ class Value:
     def trans(self) -> "Value":
         """The last two axes exchanged."""
         return self._recorder.make(
-            "trans", self.shape[:-2] + (self.shape[-1], self.shape[-2]), self.dtype, a=self._number
+            "trans", self.shape[:-2] + (self.shape[-1], self.shape[-2]), self.dtype, a=_operand(self)
         )
 
     @property
@@ -383,37 +383,56 @@ class Value:
     def permute(self, *axes: int) -> "Value":
         """Axes in another order."""
         shape = tuple(self.shape[axis] for axis in axes)
-        return self._recorder.make("permute", shape, self.dtype, a=self._number, shape=list(axes))
+        return self._recorder.make("permute", shape, self.dtype, a=_operand(self), shape=list(axes))
 
     def broadcast_to(self, *shape: int) -> "Value":
         """Repeated along axes of extent 1."""
-        return self._recorder.make("broadcast_to", shape, self.dtype, a=self._number, shape=list(shape))
+        return self._recorder.make("broadcast_to", shape, self.dtype, a=_operand(self), shape=list(shape))
+
+
+def _check_own(what: "Union[Value, Handle, Slice]") -> None:
+    """That it was made in this recording: in another its number means something else."""
+    if what._recorder is not _recorder():
+        raise UsageError(
+            f"{_line()}: a {type(what).__name__.lower()} of another launch, kernel or PE; expected one made here, pass"
+            " data on in a tensor"
+        )
+
+
+def _operand(value: Any) -> int:
+    """The number of a value of this recording."""
+    if not isinstance(value, Value):
+        raise UsageError(f"{_line()}: got {value!r}; expected a value, such as tl.load(x) or tl.full(shape, x, dtype)")
+    _check_own(value)
+    return value._number
 
 
 class Slice:
     """What a load or a store names; moves nothing."""
 
-    def __init__(self, fields: Dict[str, Any], shape: Shape, dtype: str) -> None:
+    def __init__(self, recorder: _Recorder, fields: Dict[str, Any], shape: Shape, dtype: str) -> None:
+        self._recorder = recorder
         self._fields = fields
         self.shape = shape
         self.dtype = dtype
 
     def reshape(self, *dims: int) -> "Slice":
         """The same elements under another shape."""
-        return Slice({**self._fields, "shape": list(dims)}, dims, self.dtype)
+        return Slice(self._recorder, {**self._fields, "shape": list(dims)}, dims, self.dtype)
 
 
 class Shard:
     """The part of a tensor that lies at a PE, or all of it."""
 
-    def __init__(self, fields: Dict[str, Any], shape: Shape, dtype: str) -> None:
+    def __init__(self, recorder: _Recorder, fields: Dict[str, Any], shape: Shape, dtype: str) -> None:
+        self._recorder = recorder
         self._fields = fields
         self.shape = shape
         self.dtype = dtype
 
     def whole(self) -> Slice:
         """All of it, in its own shape."""
-        return Slice(self._fields, self.shape, self.dtype)
+        return Slice(self._recorder, self._fields, self.shape, self.dtype)
 
     def all(self) -> Slice:
         """All of it, as a vector."""
@@ -421,24 +440,26 @@ class Shard:
 
     def as_(self, rows: int, columns: int) -> "Shard":
         """The same elements as a matrix."""
-        return Shard({**self._fields, "as": [rows, columns]}, (rows, columns), self.dtype)
+        return Shard(self._recorder, {**self._fields, "as": [rows, columns]}, (rows, columns), self.dtype)
 
     def range(self, start: int, count: int) -> Slice:
         """Consecutive elements of the flattened shard."""
-        return Slice({**self._fields, "part": [start, count]}, (count,), self.dtype)
+        return Slice(self._recorder, {**self._fields, "part": [start, count]}, (count,), self.dtype)
 
     def block(self, row: int, rows: int, column: int, columns: int) -> Slice:
         """A block of a matrix shard."""
-        return Slice({**self._fields, "part": [row, rows, column, columns]}, (rows, columns), self.dtype)
+        fields = {**self._fields, "part": [row, rows, column, columns]}
+        return Slice(self._recorder, fields, (rows, columns), self.dtype)
 
 
 _Place = Any  # a tensor (its shard here), a shard (all of it), or a slice of one
 
 
 def _slice(of: _Place) -> Slice:
-    if isinstance(of, Slice):
-        return of
-    return (of if isinstance(of, Shard) else shard(of)).whole()
+    """All of a shard or of a tensor's shard here; a slice as it is."""
+    part = of if isinstance(of, Slice) else (of if isinstance(of, Shard) else shard(of)).whole()
+    _check_own(part)
+    return part
 
 
 # ---- identity ----
@@ -479,19 +500,20 @@ def shard(tensor: Any, at: Optional[Pe] = None) -> Shard:
     recorder = _recorder()
     number = recorder.index(tensor)
     if at is not None:
-        return Shard({"t": number, "at": "peer", "pe": list(at)}, tensor.shape, tensor.dtype)
+        return Shard(recorder, {"t": number, "at": "peer", "pe": list(at)}, tensor.shape, tensor.dtype)
     shape = recorder.fact(f"shard{number}")
     if shape is None:
         raise UsageError(
             f"{_line()}: tensor {tensor.name} has no shard at {recorder.fact('pe')}; launch only where it lies, or"
             " return early for other program ids"
         )
-    return Shard({"t": number, "at": "own"}, tuple(shape), tensor.dtype)
+    return Shard(recorder, {"t": number, "at": "own"}, tuple(shape), tensor.dtype)
 
 
 def whole(tensor: Any) -> Shard:
     """All of a tensor, wherever it lies."""
-    return Shard({"t": _recorder().index(tensor), "at": "whole"}, tensor.shape, tensor.dtype)
+    recorder = _recorder()
+    return Shard(recorder, {"t": recorder.index(tensor), "at": "whole"}, tensor.shape, tensor.dtype)
 
 
 def block(tensor: Any, row: int, rows: int, column: int, columns: int) -> Slice:
@@ -511,26 +533,27 @@ def load(place: _Place, mask: Optional[Value] = None, other: Number = 0) -> Valu
     s = _slice(place)
     fields: Dict[str, Any] = {"s": s._fields}
     if mask is not None:
-        fields.update(mask=mask._number, x=_number(other))
+        fields.update(mask=_operand(mask), x=_number(other))
     return _recorder().make("load", s.shape, s.dtype, **fields)
 
 
 def store(place: _Place, value: Value, mask: Optional[Value] = None) -> Handle:
     """Stores a value over a slice, or over this PE's whole shard of a tensor."""
-    fields: Dict[str, Any] = {"s": _slice(place)._fields, "a": value._number}
+    fields: Dict[str, Any] = {"s": _slice(place)._fields, "a": _operand(value)}
     if mask is not None:
-        fields["mask"] = mask._number
+        fields["mask"] = _operand(mask)
     return _recorder().done("store", **fields)
 
 
 def get(place: Slice) -> Value:
     """Reads the memory of another PE, which takes no part in it."""
-    return _recorder().make("get", place.shape, place.dtype, s=place._fields)
+    s = _slice(place)
+    return _recorder().make("get", s.shape, s.dtype, s=s._fields)
 
 
 def put(place: Slice, value: Value) -> Handle:
     """Writes into the memory of another PE, which takes no part in it."""
-    return _recorder().done("put", s=place._fields, a=value._number)
+    return _recorder().done("put", s=_slice(place)._fields, a=_operand(value))
 
 
 # ---- making ----
@@ -566,15 +589,16 @@ def arange(start: Number, end: Number, step: Optional[Number] = None, dtype: Opt
 def where(condition: Value, a: "Union[Value, Number]", b: "Union[Value, Number]") -> Value:
     """Elements of ``a`` where the condition holds, else of ``b``; one of the two may be a number."""
     recorder = _recorder()
+    chosen = {"if": _operand(condition)}
     if isinstance(a, Value):
         if isinstance(b, Value):
             shape = _broadcast(condition.shape, _broadcast(a.shape, b.shape))
-            return recorder.make("where", shape, a.dtype, **{"if": condition._number}, a=a._number, b=b._number)
+            return recorder.make("where", shape, a.dtype, **chosen, a=_operand(a), b=_operand(b))
         shape = _broadcast(condition.shape, a.shape)
-        return recorder.make("where", shape, a.dtype, **{"if": condition._number}, a=a._number, y=_number(b, a.dtype))
+        return recorder.make("where", shape, a.dtype, **chosen, a=_operand(a), y=_number(b, a.dtype))
     if isinstance(b, Value):
         shape = _broadcast(condition.shape, b.shape)
-        return recorder.make("where", shape, b.dtype, **{"if": condition._number}, b=b._number, x=_number(a, b.dtype))
+        return recorder.make("where", shape, b.dtype, **chosen, b=_operand(b), x=_number(a, b.dtype))
     raise UsageError(f"{_line()}: where of two numbers; expected a value on at least one side")
 
 
@@ -584,8 +608,8 @@ def rand(seed: "Union[Value, int]", offset: Value) -> Value:
     The seed is a number below 2**31 or a value, one i64; offsets are i32 or i64.
     """
     if isinstance(seed, Value):
-        return _recorder().make("rand", offset.shape, "f32", a=offset._number, b=seed._number)
-    return _recorder().make("rand", offset.shape, "f32", a=offset._number, n=seed)
+        return _recorder().make("rand", offset.shape, "f32", a=_operand(offset), b=_operand(seed))
+    return _recorder().make("rand", offset.shape, "f32", a=_operand(offset), n=seed)
 
 
 def concat(axis: int, first: Value, *more: Value) -> Value:
@@ -593,7 +617,7 @@ def concat(axis: int, first: Value, *more: Value) -> Value:
     at = first._axis(axis)
     length = sum(v.shape[at] for v in (first, *more))
     shape = first.shape[:at] + (length,) + first.shape[at + 1:]
-    return _recorder().make("concat", shape, first.dtype, n=axis, all=[v._number for v in (first, *more)])
+    return _recorder().make("concat", shape, first.dtype, n=axis, all=[_operand(v) for v in (first, *more)])
 
 
 # ---- products ----
@@ -602,11 +626,11 @@ def concat(axis: int, first: Value, *more: Value) -> Value:
 def dot(a: Value, b: Value, acc: Optional[Value] = None, dtype: Optional[str] = None) -> Value:
     """``a[m, k] @ b[k, n]``, added to an accumulator if there is one."""
     shape = (a.shape[0], b.shape[-1])
-    fields: Dict[str, Any] = {"a": a._number, "b": b._number}
+    fields: Dict[str, Any] = {"a": _operand(a), "b": _operand(b)}
     if acc is not None and dtype is not None:
         raise UsageError(f"{_line()}: dot with acc and dtype; the accumulator says the type, cast the result")
     if acc is not None:
-        return _recorder().make("dot", shape, acc.dtype, **fields, acc=acc._number)
+        return _recorder().make("dot", shape, acc.dtype, **fields, acc=_operand(acc))
     if dtype is not None:
         return _recorder().make("dot", shape, dtype, **fields, dtype=dtype)
     return _recorder().make("dot", shape, "i32" if a.dtype == "i8" else a.dtype, **fields)
@@ -615,22 +639,30 @@ def dot(a: Value, b: Value, acc: Optional[Value] = None, dtype: Optional[str] = 
 def dot_in_place(acc: Value, a: Value, b: Value) -> Value:
     """``acc + a @ b`` into the storage of ``acc``, which is given up."""
     return _recorder().make(
-        "dot_in_place", acc.shape, acc.dtype, acc=acc._number, a=a._number, b=b._number
+        "dot_in_place", acc.shape, acc.dtype, acc=_operand(acc), a=_operand(a), b=_operand(b)
     )
 
 
 class Epilogue:
     """What a composite does with sums before they leave; see the makers below."""
 
-    def __init__(self, kind: str, when: str, **fields: Any) -> None:
+    def __init__(self, kind: str, when: str, of: "Union[Value, Slice, None]" = None, **fields: Any) -> None:
         if when not in ("k_tile", "output_tile", "kernel"):
             raise UsageError(f'{_line()}: epilogue when="{when}"; expected k_tile, output_tile or kernel')
+        self._of = of
         self._fields = {"e": kind, "when": when, **fields}
+
+    def _said(self) -> Dict[str, Any]:
+        if self._of is None:
+            return self._fields
+        if isinstance(self._of, Slice):
+            return {**self._fields, "s": _slice(self._of)._fields}
+        return {**self._fields, "a": _operand(self._of)}
 
 
 def bias(vector: Value, when: str = "output_tile") -> Epilogue:
     """Adds a vector to each row."""
-    return Epilogue("bias", when, a=vector._number)
+    return Epilogue("bias", when, vector)
 
 
 def relu(when: str = "output_tile") -> Epilogue:
@@ -655,14 +687,12 @@ def scale(factor: Number, when: str = "output_tile") -> Epilogue:
 
 def dequant(scales: Value, when: str = "k_tile") -> Epilogue:
     """Multiplies by the scales of quantised weights."""
-    return Epilogue("dequant", when, a=scales._number)
+    return Epilogue("dequant", when, scales)
 
 
 def add(matrix: "Union[Value, Slice]", when: str = "output_tile") -> Epilogue:
     """Adds a matrix of the output's shape, in memory or in scratch."""
-    if isinstance(matrix, Slice):
-        return Epilogue("add", when, s=matrix._fields)
-    return Epilogue("add", when, a=matrix._number)
+    return Epilogue("add", when, matrix)
 
 
 def composite(
@@ -677,12 +707,12 @@ def composite(
     :param a: ``tl.ref(x)``, streamed from memory, or ``tl.load(x)``, in scratch
     :param tile: m, k, n; by default the machine's, or a search decides
     """
-    fields: Dict[str, Any] = {"s": into._fields, "epilogues": [e._fields for e in epilogues]}
+    fields: Dict[str, Any] = {"s": _slice(into)._fields, "epilogues": [e._said() for e in epilogues]}
     for name, operand in (("a", a), ("b", b)):
         if isinstance(operand, Slice):
-            fields["s" + name] = operand._fields
+            fields["s" + name] = _slice(operand)._fields
         else:
-            fields[name] = operand._number
+            fields[name] = _operand(operand)
     if tile is not None:
         fields["tile"] = list(tile)
     return _recorder().done("composite", **fields)
@@ -693,7 +723,7 @@ def composite(
 
 def send(direction: str, value: Value) -> None:
     """Sends a value to the neighbour in a direction and goes on at once."""
-    _recorder().say("send", to=direction, a=value._number)
+    _recorder().say("send", to=direction, a=_operand(value))
 
 
 def recv(direction: str, shape: Sequence[int], dtype: str) -> Value:
@@ -736,9 +766,10 @@ def wait_signal(flag: str, at_least: int) -> None:
 def await_(what: "Union[Value, Handle]") -> None:
     """Later commands of this kernel wait until it is done."""
     if isinstance(what, Handle):
+        _check_own(what)
         _recorder().say("await_handle", h=what._number)
     else:
-        _recorder().say("await", a=what._number)
+        _recorder().say("await", a=_operand(what))
 
 
 def await_all() -> None:
@@ -748,7 +779,7 @@ def await_all() -> None:
 
 def release(value: Value) -> None:
     """The kernel will not use the value, nor any view of it, again."""
-    _recorder().say("release", a=value._number)
+    _recorder().say("release", a=_operand(value))
 
 
 def elapse(nanoseconds: float) -> Handle:
@@ -765,7 +796,7 @@ class scope:
 
     def keep(self, value: Value) -> Value:
         """Takes a value out, so that it survives."""
-        _recorder().say("keep", a=value._number)
+        _recorder().say("keep", a=_operand(value))
         return value
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
@@ -775,7 +806,7 @@ class scope:
 
 def item(value: Value) -> float:
     """The only element of a value, once simulated time has produced it, so that the kernel may branch on it."""
-    return float(_recorder().look(at="item", value=value._number))
+    return float(_recorder().look(at="item", value=_operand(value)))
 
 
 def clock() -> float:

@@ -527,7 +527,7 @@ class _Session:
             raise UsageError(f"{_line()}: the machine is closed; use it inside its with block")
         check_outside()
         if self._ranks:
-            raise UsageError(f"{_line()}: another thread uses the machine while its ranks run; wait for spawn to return")
+            raise UsageError(f"{_line()}: another thread uses the machine while its ranks run; wait until spawn returns")
 
     def act(self, action: Dict[str, Any]) -> Dict[str, Any]:
         self._check_free()

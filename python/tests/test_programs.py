@@ -462,6 +462,56 @@ class ProgramsTest(unittest.TestCase):
             with self.assertRaisesRegex(kb.UsageError, r"test_programs\.py:\d+: got array.*expected a tensor"):
                 one.spawn(lambda r: r.distributed.all_reduce(np.zeros(4)))
 
+    def test_what_an_earlier_kernel_made_is_refused(self) -> None:
+        kept: List[Any] = []
+
+        @tl.kernel
+        def keeps(x: Any, y: Any) -> None:
+            v = tl.load(x)
+            kept[:] = [v, tl.store(y, v), tl.ref(x), tl.bias(v), tl.add(tl.ref(x)), v > 0]
+
+        uses = (
+            lambda x, y, v: tl.store(y, v + kept[0]),
+            lambda x, y, v: tl.store(y, kept[0] + v),
+            lambda x, y, v: tl.store(y, kept[0].exp()),
+            lambda x, y, v: tl.store(y, kept[0] * 2),
+            lambda x, y, v: tl.store(y, v.fma(v, kept[0])),
+            lambda x, y, v: tl.store(y, kept[0]),
+            lambda x, y, v: tl.store(y, v, kept[5]),
+            lambda x, y, v: tl.load(x, kept[5]),
+            lambda x, y, v: tl.store(y, tl.where(kept[5], v, 0)),
+            lambda x, y, v: tl.concat(0, v, kept[0]),
+            lambda x, y, v: tl.dot(v, kept[0]),
+            lambda x, y, v: tl.item(kept[0]),
+            lambda x, y, v: tl.await_(kept[0]),
+            lambda x, y, v: tl.await_(kept[1]),
+            lambda x, y, v: tl.release(kept[0]),
+            lambda x, y, v: tl.store(kept[2], v),
+            lambda x, y, v: tl.load(kept[2].reshape(16)),
+            lambda x, y, v: tl.composite(tl.ref(x), v, tl.ref(y), epilogues=[kept[3]]),
+            lambda x, y, v: tl.composite(tl.ref(x), v, tl.ref(y), epilogues=[kept[4]]),
+            lambda x, y, v: tl.composite(kept[2], v, tl.ref(y)),
+        )
+
+        @tl.kernel
+        def late(x: Any, y: Any, use: Any) -> None:
+            use(x, y, tl.load(x))
+
+        def check(use: Any, message: str) -> None:
+            with kb.open("tiny") as torch:
+                x, y = torch.full((4, 4), 3.0), torch.zeros((4, 4))
+                torch.launch(keeps, x, y)
+                torch.synchronize()
+                torch.launch(late, x, y, use)
+                with self.assertRaisesRegex(kb.UsageError, r"test_programs\.py:\d+: " + message):
+                    torch.synchronize()
+
+        for use in uses:
+            check(use, "a (value|handle|slice) of another")
+        check(lambda x, y, v: tl.store(y, x), "got Tensor.*expected a value")
+        with self.assertRaisesRegex(kb.UsageError, r"test_programs\.py:\d+: .*outside a kernel"):
+            kept[0] + 1
+
     def test_a_kernel_reads_no_host_tensor(self) -> None:
         @tl.kernel
         def branch(x: Any) -> None:
