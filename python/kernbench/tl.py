@@ -95,6 +95,7 @@ class _Recorder:
         self.values = 0
         self.handles = 0
         self.coroutine: Optional[Coroutine] = None
+        self.peers: "Dict[Tuple[int, Pe], Optional[Shape]]" = {}
 
     def fact(self, name: str) -> Any:
         self.consulted[name] = None
@@ -140,6 +141,14 @@ class _Recorder:
     def look(self, **what: Any) -> Any:
         assert self.coroutine is not None
         return self.coroutine.pause(what)
+
+    def peer(self, tensor: int, at: Pe) -> Optional[Shape]:
+        """Shape of a tensor's shard at another PE; the same wherever it is asked, so no fact."""
+        key = tensor, at
+        if key not in self.peers:
+            dims = self.look(at="shard", t=tensor, pe=list(at))
+            self.peers[key] = None if dims is None else tuple(dims)
+        return self.peers[key]
 
     def index(self, tensor: Any) -> int:
         for i, known in enumerate(self.tensors):
@@ -500,7 +509,14 @@ def shard(tensor: Any, at: Optional[Pe] = None) -> Shard:
     recorder = _recorder()
     number = recorder.index(tensor)
     if at is not None:
-        return Shard(recorder, {"t": number, "at": "peer", "pe": list(at)}, tensor.shape, tensor.dtype)
+        sip, cube, pe = (int(i) for i in at)
+        peer = recorder.peer(number, (sip, cube, pe))
+        if peer is None:
+            raise UsageError(
+                f"{_line()}: tensor {tensor.name} has no shard at {[sip, cube, pe]}, where the kernel at"
+                f" {recorder.fact('pe')} wants to reach it; name a PE on which it lies"
+            )
+        return Shard(recorder, {"t": number, "at": "peer", "pe": [sip, cube, pe]}, peer, tensor.dtype)
     shape = recorder.fact(f"shard{number}")
     if shape is None:
         raise UsageError(

@@ -512,6 +512,44 @@ class ProgramsTest(unittest.TestCase):
         with self.assertRaisesRegex(kb.UsageError, r"test_programs\.py:\d+: .*outside a kernel"):
             kept[0] + 1
 
+    def test_a_shard_at_another_pe_has_its_own_shape(self) -> None:
+        shapes: List[Any] = []
+
+        @tl.kernel
+        def swap(x: Any, y: Any) -> None:
+            s, c, p = tl.pe()
+            theirs = tl.shard(x, (s, c, p ^ 1))
+            v = tl.get(theirs.all())
+            shapes.append((theirs.shape, v.shape))
+            tl.store(y, v)
+
+        @tl.kernel
+        def first(x: Any, y: Any) -> None:
+            shapes.append(tl.shard(x, (0, 0, np.int64(0))).shape)
+            tl.store(y, tl.get(tl.shard(x, (0, 0, 0)).whole()))
+
+        @tl.kernel
+        def nowhere(x: Any, y: Any) -> None:
+            tl.shard(x, (0, 0, 99))
+
+        place = "cube=row_wise pe=row_wise num_cubes=1 num_pes=8"
+        with kb.open("sip-2026") as torch:
+            x, y = torch.tensor(np.arange(16.0), "f32", place, "x"), torch.zeros((16,), "f32", place)
+            torch.launch(swap, x, y)
+            self.assertEqual(y.numpy().tolist(), np.arange(16.0).reshape(4, 2, 2)[:, ::-1].reshape(-1).tolist())
+            self.assertEqual(shapes, [((2,), (2,))] * 8)
+            shapes.clear()
+            torch.launch(first, x, y)
+            self.assertEqual(y.numpy().tolist(), [0.0, 1.0] * 8)
+            self.assertEqual(shapes, [(2,)])  # recorded once: it has not asked where it is
+            torch.launch(nowhere, x, y)
+            with self.assertRaisesRegex(kb.UsageError, r"test_programs\.py:\d+: tensor x has no shard at \[0, 0, 99\]"):
+                torch.synchronize()
+        with kb.open("tiny") as torch:
+            x, y = torch.tensor(np.arange(16.0), "f32", "row_wise"), torch.zeros((16,), "f32", "row_wise")
+            torch.launch(swap, x, y)
+            self.assertEqual(y.numpy().tolist(), np.arange(16.0).reshape(4, 2, 2)[:, ::-1].reshape(-1).tolist())
+
     def test_a_kernel_reads_no_host_tensor(self) -> None:
         @tl.kernel
         def branch(x: Any) -> None:

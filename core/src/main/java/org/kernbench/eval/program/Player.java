@@ -336,14 +336,19 @@ final class Player {
     };
   }
 
-  /** A tensor's part: whose, seen as which matrix, and what of it. */
-  private Slice slice(JsonObject f) {
+  /** A tensor by its place among those that the kernel was launched with. */
+  Tensor tensor(JsonObject f) {
     int number = f.whole("t");
     if (number < 0 || number >= tensors.size()) {
       throw new UsageException(
           "message: t: got " + number + "; the kernel was launched with " + tensors.size());
     }
-    Tensor tensor = tensors.get(number);
+    return tensors.get(number);
+  }
+
+  /** A tensor's part: whose, seen as which matrix, and what of it. */
+  private Slice slice(JsonObject f) {
+    Tensor tensor = tensor(f);
     Shard shard =
         switch (f.text("at")) {
           case "own" -> tl.shard(tensor);

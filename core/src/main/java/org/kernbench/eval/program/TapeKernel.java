@@ -77,7 +77,7 @@ final class TapeKernel implements Kernel {
     question.put("what", "kernel");
     question.put("launch", id);
     question.put("facts", facts);
-    JsonObject answer = tape(question);
+    JsonObject answer = tape(player, question);
     CallTape tape = CallTape.of(answer);
     tape.playOn(player);
     if (!answer.has("look")) {
@@ -85,7 +85,7 @@ final class TapeKernel implements Kernel {
       return;
     }
     for (; answer.has("look"); tape.playOn(player)) {
-      answer = tape(look(tl, player, answer));
+      answer = tape(player, look(tl, player, answer));
       tape = CallTape.of(answer);
     }
   }
@@ -100,16 +100,16 @@ final class TapeKernel implements Kernel {
 
   /** Waits for what the kernel looks at, and the question that brings it to its author. */
   private static Map<String, Object> look(Tl tl, Player player, JsonObject answer) {
-    Map<String, Object> question = new LinkedHashMap<>();
-    question.put("what", "look");
-    question.put("run", (long) answer.whole("run"));
-    JsonObject look = answer.object("look");
-    switch (look.text("at")) {
+    return goOn(answer, seen(tl, player, answer.object("look")));
+  }
+
+  private static Object seen(Tl tl, Player player, JsonObject look) {
+    return switch (look.text("at")) {
       case "item" -> {
         double number = tl.item(player.value(look.whole("value")));
-        question.put("seen", Double.isFinite(number) ? number : (Object) Double.toString(number));
+        yield Double.isFinite(number) ? number : (Object) Double.toString(number);
       }
-      case "clock" -> question.put("seen", tl.clock());
+      case "clock" -> tl.clock();
       case "any" -> {
         Received received =
             tl.recvAny(
@@ -117,14 +117,32 @@ final class TapeKernel implements Kernel {
                 CallTape.dtype(look.text("dtype")),
                 look.texts("directions").toArray(String[]::new));
         player.set(look.whole("out"), received.value());
-        question.put("seen", received.direction());
+        yield received.direction();
       }
       default -> throw CallTape.unknown("look", look.text("at"));
+    };
+  }
+
+  /** The next piece; its author may ask meanwhile for shards at other PEs, which are no facts. */
+  private JsonObject tape(Player player, Map<String, Object> question) {
+    JsonObject answer = answer(question);
+    while (answer.has("shard")) {
+      JsonObject asked = answer.object("shard");
+      Optional<Shard> shard = player.tensor(asked).shardOn(Player.pe(asked.wholes("pe")));
+      answer = answer(goOn(answer, dims(shard)));
     }
+    return answer;
+  }
+
+  private static Map<String, Object> goOn(JsonObject answer, Object seen) {
+    Map<String, Object> question = new LinkedHashMap<>();
+    question.put("what", "look");
+    question.put("run", (long) answer.whole("run"));
+    question.put("seen", seen);
     return question;
   }
 
-  private JsonObject tape(Map<String, Object> question) {
+  private JsonObject answer(Map<String, Object> question) {
     JsonObject answer = author.ask(question);
     answer
         .textIfAny("failed")
@@ -144,10 +162,13 @@ final class TapeKernel implements Kernel {
     Pe pe = tl.pe();
     facts.put("pe", List.of(pe.sip(), pe.cube(), pe.pe()));
     for (int i = 0; i < tensors.size(); i++) {
-      Optional<Shard> shard = tensors.get(i).shardOn(pe);
-      facts.put("shard" + i, shard.map(s -> (Object) dims(s)).orElse(Json.NULL));
+      facts.put("shard" + i, dims(tensors.get(i).shardOn(pe)));
     }
     return facts;
+  }
+
+  private static Object dims(Optional<Shard> shard) {
+    return shard.map(s -> (Object) dims(s)).orElse(Json.NULL);
   }
 
   private static List<Integer> dims(Shard shard) {
