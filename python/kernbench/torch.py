@@ -165,6 +165,8 @@ class Group:
         return str(self._torch._act("world")["algorithm"])
 
     def _do(self, op: str, async_op: bool, **fields: Any) -> Optional[Work]:
+        if fields.get("reduce") == "prod":
+            fields["reduce"] = "product"
         for role in ("tensor", "input", "output"):
             if role in fields:
                 fields[role] = self._torch._number(fields[role])

@@ -550,6 +550,27 @@ class ProgramsTest(unittest.TestCase):
             torch.launch(swap, x, y)
             self.assertEqual(y.numpy().tolist(), np.arange(16.0).reshape(4, 2, 2)[:, ::-1].reshape(-1).tolist())
 
+    def test_reductions_have_the_words_of_pytorch(self) -> None:
+        seen: List[Any] = []
+
+        def rank(r: Any) -> None:
+            d = r.distributed
+            for later in (False, True):
+                x, y, z = r.full((4,), 2.0), r.empty((1,)), r.full((r.world_size,), 2.0)
+                for work in (
+                    d.all_reduce(x, "prod", later), d.reduce_scatter(y, z, "prod", later), d.reduce(z, 0, "prod", later)
+                ):
+                    if work is not None:
+                        work.wait()
+                seen.append(x.numpy().tolist() == [64.0] * 4 and y.item() == 64)
+                if r.rank == 0:
+                    seen.append(z.numpy().tolist() == [64.0] * 6)
+
+        with kb.open("sip-2026", ccl_set={"defaults.algorithm": "ring"}) as torch:
+            torch.distributed.init_process_group()
+            torch.spawn(rank)
+        self.assertEqual(seen, [True] * 14)
+
     def test_a_kernel_reads_no_host_tensor(self) -> None:
         @tl.kernel
         def branch(x: Any) -> None:
