@@ -586,7 +586,7 @@ def full(shape: Sequence[int], fill: Number, dtype: str) -> Value:
 
 
 def arange(start: Number, end: Number, step: Optional[Number] = None, dtype: Optional[str] = None) -> Value:
-    """``start, start + 1, ...`` below ``end`` as i32; with ``step`` and ``dtype`` as these say."""
+    """``start, start + 1, ...`` below ``end`` as i32, or by ``step`` as ``dtype``, which fractions need."""
     if step is None and dtype is None:
         if start != int(start) or end != int(end):
             raise UsageError(
@@ -594,6 +594,8 @@ def arange(start: Number, end: Number, step: Optional[Number] = None, dtype: Opt
             )
         return _recorder().make("arange", (max(0, int(end) - int(start)),), "i32", x=int(start), y=int(end))
     by = 1 if step is None else step
+    if dtype is None and (start != int(start) or by != int(by)):
+        raise UsageError(f"{_line()}: arange from {start} by {by}: without dtype both are whole; give it for others")
     count = max(0, math.ceil((end - start) / by))
     to = dtype or "i32"
     last = start + by * (count - 1)

@@ -264,7 +264,21 @@ class ProgramsTest(unittest.TestCase):
         def halves(y: Any) -> None:
             tl.store(y, tl.arange(0.5, 2.5))
 
-        for kernel, words in ((fill, "f64 does not have"), (count, "exact up to"), (halves, "both are whole")):
+        @tl.kernel
+        def quarters(y: Any) -> None:
+            tl.store(y, tl.arange(0, 1, 0.25))
+
+        @tl.kernel
+        def from_a_half(y: Any) -> None:
+            tl.store(y, tl.arange(0.5, 2.5, 1))
+
+        for kernel, words in (
+            (fill, "f64 does not have"),
+            (count, "exact up to"),
+            (halves, "both are whole"),
+            (quarters, "from 0 by 0.25: without dtype both are whole"),
+            (from_a_half, "from 0.5 by 1: without dtype both are whole"),
+        ):
             with kb.open("tiny") as torch:
                 torch.launch(kernel, torch.zeros((2,), "i64"))
                 with self.assertRaisesRegex(kb.UsageError, r"test_programs\.py:\d+: .*" + words):
@@ -570,6 +584,17 @@ class ProgramsTest(unittest.TestCase):
             torch.distributed.init_process_group()
             torch.spawn(rank)
         self.assertEqual(seen, [True] * 14)
+
+    def test_arange_takes_steps(self) -> None:
+        @tl.kernel
+        def count(x: Any, y: Any) -> None:
+            tl.store(x, tl.arange(0.5, 2.5, 0.5, "f32"))
+            tl.store(y, tl.arange(6, -1.5, -2))
+
+        with kb.open("tiny") as torch:
+            x, y = torch.zeros((4,)), torch.zeros((4,), "i32")
+            torch.launch(count, x, y)
+            self.assertEqual((x.numpy().tolist(), y.numpy().tolist()), ([0.5, 1.0, 1.5, 2.0], [6, 4, 2, 0]))
 
     def test_a_kernel_reads_no_host_tensor(self) -> None:
         @tl.kernel
