@@ -235,6 +235,19 @@ class Value:
             return self._recorder.made(call, shape, to, f'"a":{_operand(self)},"b":{_operand(other)}')
         return self._recorder.made(call, self.shape, to, f'"a":{_operand(self)},"x":{_word(other, self.dtype)}')
 
+    def _bits(self, call: str, other: "Union[Value, int]") -> "Value":
+        """A command without a form for a number: it takes that as one element."""
+        if isinstance(other, Value):
+            return self._binary(call, other)
+        if not isinstance(other, numbers.Integral):
+            raise UsageError(f"{_line()}: {call} with {other!r}; expected a value or a whole number")
+        return self._binary(call, full((1,) * len(self.shape), int(other), self.dtype))
+
+    def _shift(self, call: str, count: int) -> "Value":
+        if not isinstance(count, numbers.Integral):
+            raise UsageError(f"{_line()}: {call} by {count!r}; expected a whole number, the same for all elements")
+        return self._recorder.make(call, self.shape, self.dtype, a=_operand(self), n=int(count))
+
     def _axis(self, axis: int) -> int:
         return axis + len(self.shape) if axis < 0 else axis
 
@@ -254,9 +267,9 @@ class Value:
     def rdiv(self, scalar: Number) -> "Value": return self._binary("rdiv", scalar)
     def maximum(self, other: "Union[Value, Number]") -> "Value": return self._binary("maximum", other)
     def minimum(self, other: "Union[Value, Number]") -> "Value": return self._binary("minimum", other)
-    def and_(self, other: "Value") -> "Value": return self._binary("and", other)
-    def or_(self, other: "Value") -> "Value": return self._binary("or", other)
-    def xor(self, other: "Value") -> "Value": return self._binary("xor", other)
+    def and_(self, other: "Union[Value, int]") -> "Value": return self._bits("and", other)
+    def or_(self, other: "Union[Value, int]") -> "Value": return self._bits("or", other)
+    def xor(self, other: "Union[Value, int]") -> "Value": return self._bits("xor", other)
     def lt(self, other: "Union[Value, Number]") -> "Value": return self._binary("lt", other, "bool")
     def le(self, other: "Union[Value, Number]") -> "Value": return self._binary("le", other, "bool")
     def gt(self, other: "Union[Value, Number]") -> "Value": return self._binary("gt", other, "bool")
@@ -272,9 +285,9 @@ class Value:
     __rtruediv__ = rdiv
     __mod__ = rem
     __pow__ = pow
-    __and__ = and_
-    __or__ = or_
-    __xor__ = xor
+    __and__ = __rand__ = and_
+    __or__ = __ror__ = or_
+    __xor__ = __rxor__ = xor
     __lt__ = lt
     __le__ = le
     __gt__ = gt
@@ -329,11 +342,8 @@ class Value:
         low_word, high_word = _number(low, self.dtype), _number(high, self.dtype)
         return self._recorder.make("clamp", self.shape, self.dtype, a=_operand(self), low=low_word, high=high_word)
 
-    def shl(self, count: int) -> "Value":
-        return self._recorder.make("shl", self.shape, self.dtype, a=_operand(self), n=count)
-
-    def shr(self, count: int) -> "Value":
-        return self._recorder.make("shr", self.shape, self.dtype, a=_operand(self), n=count)
+    def shl(self, count: int) -> "Value": return self._shift("shl", count)
+    def shr(self, count: int) -> "Value": return self._shift("shr", count)
 
     def cast(self, dtype: str) -> "Value":
         """To another type; the only place where precision is lost."""

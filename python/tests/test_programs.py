@@ -596,6 +596,39 @@ class ProgramsTest(unittest.TestCase):
             torch.launch(count, x, y)
             self.assertEqual((x.numpy().tolist(), y.numpy().tolist()), ([0.5, 1.0, 1.5, 2.0], [6, 4, 2, 0]))
 
+    def test_operations_on_bits_take_numbers(self) -> None:
+        @tl.kernel
+        def bits(x: Any, y: Any) -> None:
+            v = tl.load(x)
+            a = (v | 4).sum(0) + (v & np.int64(6)).sum(0) * 100 + (v ^ 1).sum(0) * 10000
+            tl.store(y, (a + (8 | v).sum(0) * 1000000 + ((v << np.int32(2)) >> 1).sum(0) * 100000000).reshape(1))
+
+        @tl.kernel
+        def flags(x: Any, y: Any) -> None:
+            tl.store(y, tl.load(x) ^ True)
+
+        with kb.open("tiny") as torch:
+            x, y = torch.tensor(np.array([3, 5]), "i64"), torch.zeros((1,), "i64")
+            torch.launch(bits, x, y)
+            self.assertEqual(y.item(), 7 + 5 + 600 + (2 + 4) * 10000 + (11 + 13) * 1000000 + (6 + 10) * 100000000)
+            x, z = torch.tensor(np.array([True, False])), torch.zeros((2,), "bool")
+            torch.launch(flags, x, z)
+            self.assertEqual(z.numpy().tolist(), [False, True])
+
+        @tl.kernel
+        def wrong(x: Any, use: Any) -> None:
+            use(tl.load(x))
+
+        for use, words in (
+            (lambda v: v | 4.5, "or with 4.5; expected a value or a whole number"),
+            (lambda v: v << v, r"shl by i32\[2\]; expected a whole number"),
+            (lambda v: v >> 1.5, "shr by 1.5; expected a whole number"),
+        ):
+            with kb.open("tiny") as torch:
+                torch.launch(wrong, torch.zeros((2,), "i32"), use)
+                with self.assertRaisesRegex(kb.UsageError, r"test_programs\.py:\d+: " + words):
+                    torch.synchronize()
+
     def test_a_kernel_reads_no_host_tensor(self) -> None:
         @tl.kernel
         def branch(x: Any) -> None:
