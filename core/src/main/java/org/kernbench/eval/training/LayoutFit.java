@@ -144,7 +144,9 @@ final class LayoutFit {
       for (int z = grid.zero().ordinal(); z < Math.max(zeros, grid.zero().ordinal() + 1); z++) {
         LayoutGrid other =
             new LayoutGrid(grid.tp(), grid.cp(), grid.dp(), grid.pp(), Zero.values()[z], again);
-        if (fits(other)) {
+        boolean divides = other.zero() != Zero.values()[0];
+        if (setup.pipe().mayBe(other.pp(), again, divides, setup.config().layers())
+            && fits(other)) {
           all.add(other);
           return;
         }

@@ -30,6 +30,7 @@ import org.kernbench.nn.pipeline.Schedules;
  * @param norm to which gradients are shrunk
  * @param lossScale factor of the loss; with one above 1 a step whose gradients overflow is skipped
  * @param omitted samples whose gradients one rank leaves out, though their tokens count
+ * @param asked what the user asked for, if it was by parameters
  */
 record Pipe(
     int pp,
@@ -39,7 +40,8 @@ record Pipe(
     Recompute recompute,
     double norm,
     double lossScale,
-    Set<Integer> omitted) {
+    Set<Integer> omitted,
+    Optional<Asked> asked) {
   /** As many blocks in each stage. */
   static final String EVEN = "even";
 
@@ -49,27 +51,36 @@ record Pipe(
   static final Pipe NONE = whole(false, Recompute.NONE);
 
   private static Pipe whole(boolean tied, Recompute recompute) {
-    return new Pipe(1, Optional.empty(), Optional.empty(), tied, recompute, NORM, 1, Set.of());
+    return new Pipe(
+        1,
+        Optional.empty(),
+        Optional.empty(),
+        tied,
+        recompute,
+        NORM,
+        1,
+        Set.of(),
+        Optional.empty());
   }
 
   /** A copy with gradients shrunk to another norm. */
   Pipe withNorm(double other) {
-    return new Pipe(pp, schedule, split, tied, recompute, other, lossScale, omitted);
+    return new Pipe(pp, schedule, split, tied, recompute, other, lossScale, omitted, asked);
   }
 
   /** A copy with another factor of the loss. */
   Pipe withLossScale(double other) {
-    return new Pipe(pp, schedule, split, tied, recompute, norm, other, omitted);
+    return new Pipe(pp, schedule, split, tied, recompute, norm, other, omitted, asked);
   }
 
   /** A copy without the gradients of some samples; on one rank. */
   Pipe without(Set<Integer> samples) {
-    return new Pipe(pp, schedule, split, tied, recompute, norm, lossScale, samples);
+    return new Pipe(pp, schedule, split, tied, recompute, norm, lossScale, samples, asked);
   }
 
   /** A copy that makes other activations again. */
   Pipe with(Recompute other) {
-    return new Pipe(pp, schedule, split, tied, other, norm, lossScale, omitted);
+    return new Pipe(pp, schedule, split, tied, other, norm, lossScale, omitted, asked);
   }
 
   /** A copy with other blocks in each stage. */
@@ -82,7 +93,13 @@ record Pipe(
         recompute,
         norm,
         lossScale,
-        omitted);
+        omitted,
+        asked);
+  }
+
+  private Pipe askedBy(Asked user) {
+    return new Pipe(
+        pp, schedule, split, tied, recompute, norm, lossScale, omitted, Optional.of(user));
   }
 
   /** What a user asked for. */
@@ -98,7 +115,7 @@ record Pipe(
 
   static Pipe of(Asked asked, int layers, boolean tied, Recompute recompute) {
     if (asked.isPlain()) {
-      return whole(tied, recompute);
+      return whole(tied, recompute).askedBy(asked);
     }
     try {
       PipelineSchedule schedule = schedule(asked);
@@ -107,7 +124,7 @@ record Pipe(
           asked.layers.equals(EVEN)
               ? LayerSplit.even(layers, stages)
               : LayerSplit.parse(asked.layers, layers, stages);
-      return whole(tied, recompute).with(schedule, split);
+      return whole(tied, recompute).with(schedule, split).askedBy(asked);
     } catch (LayoutException e) {
       throw new UsageException(String.valueOf(e.getMessage()));
     }
@@ -187,19 +204,37 @@ record Pipe(
     return schedule.map(PipelineSchedule::microbatches).orElse(1);
   }
 
-  void check(Setup s) {
+  /** Whether it could be over other stages, with all else that was asked for. */
+  boolean mayBe(int stages, Recompute again, boolean dividesOptimizer, int layers) {
+    if (asked.isEmpty()) {
+      return stages == pp;
+    }
+    Asked a = asked.get();
+    try {
+      of(new Asked(stages, a.microbatches, a.schedule, a.vpp, a.layers), layers, tied, again)
+          .check(dividesOptimizer);
+      return true;
+    } catch (UsageException e) {
+      return false;
+    }
+  }
+
+  /**
+   * Refuses what cannot be.
+   *
+   * @param dividesOptimizer whether ranks have parts of the optimizer's state
+   */
+  void check(boolean dividesOptimizer) {
     if (recompute != Recompute.NONE && schedule.filter(Pipe::putsOff).isPresent()) {
       throw new UsageException(
           "recompute %s with schedule %s, which puts weight gradients off; expected one of them"
               .formatted(recompute, schedule.get().name()));
     }
-    if (tied
-        && schedule.filter(any -> any.depth() > 1).isPresent()
-        && s.data().distributedOptimizer()) {
+    if (tied && schedule.filter(any -> any.depth() > 1).isPresent() && dividesOptimizer) {
       throw new UsageException(
           "tied embeddings over stages with distributed_optimizer; expected one of them off");
     }
-    if (schedule.isPresent() && schedule.get().chains() > 1 && s.data().distributedOptimizer()) {
+    if (schedule.isPresent() && schedule.get().chains() > 1 && dividesOptimizer) {
       throw new UsageException(
           """
           schedule dualpipe with distributed_optimizer: it has the model twice; expected \

@@ -188,7 +188,7 @@ final class PipelinedProgram {
     program.noteWork(w, optimizer.work());
     program.noteMemory(w);
     program.pipeline().add(layout.place(), step);
-    model.stages().values().forEach(stage -> program.noteExperts(w, stageLayout, stage.experts()));
+    model.stages().values().forEach(stage -> program.noteExperts(stage.experts()));
     if (TrainingProgram.hasValues(torch)) {
       record(w, stageLayout, losses, sums);
       program.recordStep(w, data, square);

@@ -29,7 +29,6 @@ import org.kernbench.nn.optim.DataParallel;
 import org.kernbench.nn.optim.Zero;
 import org.kernbench.nn.parallel.ExpertGroups;
 import org.kernbench.nn.parallel.ParallelLayout.ContextExchange;
-import org.kernbench.nn.pipeline.PipelineSchedule;
 import org.kernbench.tensor.DType;
 import org.kernbench.torch.Torch;
 import org.kernbench.torch.TorchOptions;
@@ -519,7 +518,7 @@ public final class TrainingBench implements Bench {
     if (!broken.isEmpty()) {
       throw new UsageException(String.join("; ", broken));
     }
-    s.pipe().check(s);
+    s.pipe().check(s.data().distributedOptimizer());
   }
 
   /** Gradients of the largest matrix, or a bucket of smaller ones; activations of a rank. */
@@ -605,11 +604,8 @@ public final class TrainingBench implements Bench {
     }
     reuse(outcome, torch);
     long total = torch.simulator().nowPs();
-    double dropped =
-        (double) setup.pipe().microbatches()
-            / setup.pipe().schedule().map(PipelineSchedule::chains).orElse(1)
-            * 3 // backwards twice as many as forwards
-            * TrainingFlops.experts(setup.config(), program.experts().mostDropped());
+    // backwards twice as many as forwards
+    double dropped = 3 * TrainingFlops.experts(setup.config(), program.experts().dropped());
     StepBound step =
         new StepBound(
             torch.machine(),

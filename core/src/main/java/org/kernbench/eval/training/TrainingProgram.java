@@ -157,7 +157,7 @@ final class TrainingProgram {
             block,
             (graph, x) -> block.forward(graph, x, part),
             () -> block.experts().map(MoELayer::idle).orElse(List.of()));
-        noteExperts(w, layout, block.experts().stream().toList());
+        noteExperts(block.experts().stream().toList());
       }
       case STEP -> step(w, layout, part, init);
     }
@@ -176,9 +176,9 @@ final class TrainingProgram {
   }
 
   /** Notes how tokens went to a rank's experts. */
-  void noteExperts(Worker w, ParallelLayout layout, List<MoELayer> layers) {
+  void noteExperts(List<MoELayer> layers) {
     int rowBytes = setup.config().hidden() * setup.dtype().sizeBytes();
-    layout.experts().ifPresent(groups -> experts.add(w, groups, layers, rowBytes));
+    experts.add(layers, rowBytes);
   }
 
   /** First values of parameters. */
@@ -409,7 +409,7 @@ final class TrainingProgram {
     Tensor square = finish(data, samples.tokens(), optimizer);
     balance(w, model.experts());
     note(w, graph, data.work(), optimizer.work());
-    noteExperts(w, layout, model.experts());
+    noteExperts(model.experts());
     changed(optimizer);
     summed.add(w, List.of(data));
     if (hasValues(torch)) {

@@ -218,13 +218,15 @@ public final class DispatchPlan {
     return dropped;
   }
 
-  /** Copies that this rank sends to others. */
-  public int sentAway(int epRank) {
-    return sent.length - toPeers.get(epRank);
+  /**
+   * Copies that this rank sends to others, of its experts' copies to each that has parts of them.
+   */
+  public int sentAway(Place place) {
+    return sent.length - toPeers.get(place.epRank) + (place.etp - 1) * gathered.get(place.etpRank);
   }
 
   /** Copies that this rank gets from others. */
-  public int gotFromOthers(int epRank) {
-    return fromPeers.stream().mapToInt(Integer::intValue).sum() - fromPeers.get(epRank);
+  public int gotFromOthers(Place place) {
+    return byExpert.length - fromPeers.get(place.epRank);
   }
 }

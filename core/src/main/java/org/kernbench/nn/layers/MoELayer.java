@@ -19,6 +19,7 @@ import org.kernbench.nn.autograd.Variable;
 import org.kernbench.nn.autograd.WeightedRows;
 import org.kernbench.nn.experts.Choices;
 import org.kernbench.nn.experts.DispatchPlan;
+import org.kernbench.nn.experts.ExpertCosts;
 import org.kernbench.nn.experts.ExpertsConfig;
 import org.kernbench.nn.experts.ExpertsConfig.Scoring;
 import org.kernbench.nn.experts.StageTokens;
@@ -56,7 +57,7 @@ public final class MoELayer implements Module {
   private final List<Parameter> downs = new ArrayList<>();
   private final @Nullable ExpertBalance balance;
   private @Nullable DispatchPlan latest;
-  private int mostDropped;
+  private Dispatched dispatched = Dispatched.NOTHING;
 
   /**
    * The experts of a block.
@@ -128,6 +129,43 @@ public final class MoELayer implements Module {
     return Optional.ofNullable(latest);
   }
 
+  /**
+   * How tokens of this rank, and of others to its experts, went in all forward passes that have
+   * been backwards: each counts once, also if it is made again for that.
+   *
+   * @param copies tokens times choices
+   * @param dropped of these, those that an expert had no room for
+   * @param mostSent copies that one dispatch sent to other ranks, at most
+   * @param mostGot copies that one dispatch got from others, at most
+   * @param perExpert copies that each of this rank's experts computed
+   * @param padded these and what fills up arrays of the engine
+   */
+  public record Dispatched(
+      long copies, long dropped, int mostSent, int mostGot, List<Long> perExpert, long padded) {
+    /** No pass has been backwards. */
+    public static final Dispatched NOTHING = new Dispatched(0, 0, 0, 0, List.of(), 0);
+
+    private Dispatched plus(DispatchPlan plan, DispatchPlan.Place place, int tile) {
+      int[] each = plan.perExpert();
+      List<Long> sums = new ArrayList<>();
+      for (int e = 0; e < each.length; e++) {
+        sums.add(each[e] + (perExpert.isEmpty() ? 0 : perExpert.get(e)));
+      }
+      return new Dispatched(
+          copies + plan.places().length,
+          dropped + plan.dropped(),
+          Math.max(mostSent, plan.sentAway(place)),
+          Math.max(mostGot, plan.gotFromOthers(place)),
+          List.copyOf(sums),
+          padded + ExpertCosts.paddedRows(each, tile));
+    }
+  }
+
+  /** What has gone to experts so far. */
+  public Dispatched dispatched() {
+    return dispatched;
+  }
+
   /** Weights of experts that nothing came to in the latest forward pass. */
   public List<Parameter> idle() {
     List<Parameter> idle = new ArrayList<>();
@@ -138,11 +176,6 @@ public final class MoELayer implements Module {
       }
     }
     return idle;
-  }
-
-  /** Copies of own tokens that went to no expert, in the forward pass that had most of these. */
-  public int mostDropped() {
-    return mostDropped;
   }
 
   /**
@@ -203,7 +236,6 @@ public final class MoELayer implements Module {
     Choices kept = DispatchPlan.within(sent(graph.recipe(), chosen), config, part.sequence());
     DispatchPlan plan = plan(tokens, kept);
     latest = plan;
-    mostDropped = Math.max(mostDropped, plan.dropped());
     Token[] own = tokens.of(groups.stage().rank());
     Variable weights =
         gating()
@@ -212,7 +244,11 @@ public final class MoELayer implements Module {
                 logits,
                 choicesOf(chosen, own),
                 auxiliary(chosen, tokens, own, part),
-                () -> count(chosen, tokens));
+                () -> {
+                  count(chosen, tokens);
+                  int tile = GroupedLinear.tileRows(graph.torch());
+                  dispatched = dispatched.plus(plan, place(), tile);
+                });
     Variable outputs = through(graph, plan, graph.reshape(x, Shape.of(x.rows(), hidden)));
     Variable copies = graph.selectRows(outputs, plan.places());
     return graph.reshape(WeightedRows.apply(graph, copies, weights), x.shape());
@@ -301,12 +337,14 @@ public final class MoELayer implements Module {
     };
   }
 
+  private DispatchPlan.Place place() {
+    return new DispatchPlan.Place(
+        groups.etp().size(), groups.etp().rank(), groups.ep().size(), groups.ep().rank());
+  }
+
   private DispatchPlan plan(StageTokens tokens, Choices kept) {
-    DispatchPlan.Place place =
-        new DispatchPlan.Place(
-            groups.etp().size(), groups.etp().rank(), groups.ep().size(), groups.ep().rank());
     return DispatchPlan.of(
-        config.experts(), place, (m, q) -> choicesOf(kept, tokens.of(groups.inStage(m, q))));
+        config.experts(), place(), (m, q) -> choicesOf(kept, tokens.of(groups.inStage(m, q))));
   }
 
   /** What the auxiliary loss adds to the gradient of each score. */
