@@ -385,6 +385,11 @@ class Value:
 
     def split(self, axis: int, *sizes: int) -> "List[Value]":
         """Parts along an axis, one after the other."""
+        if sum(sizes) != self.shape[axis]:
+            raise UsageError(
+                f"{_line()}: parts of {list(sizes)} along axis {axis} of {self}; "
+                f"expected sizes that add up to {self.shape[axis]}"
+            )
         starts = [sum(sizes[:i]) for i in range(len(sizes))]
         return [self.narrow(axis, start, size) for start, size in zip(starts, sizes)]
 

@@ -11,7 +11,7 @@ same op-log hash in both languages.
 from __future__ import annotations
 
 import os
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -35,6 +35,17 @@ def _placement(text: Optional[str]) -> Optional[str]:
     if text in _SPLITS:
         return f"cube={text} pe={text}"
     return None if text == "single" else text
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """A value, or what is in lists, tuples and dicts."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _leaves(each)
+    else:
+        yield value
 
 
 class Tensor:
@@ -397,14 +408,15 @@ class Torch:
     ) -> Launch:
         """Enqueues a kernel on every PE that holds a part of one of the tensors among its arguments.
 
-        :param arguments: of the kernel; it may use no other tensors
+        :param arguments: of the kernel; it may use no other tensors than these and those in lists,
+            tuples and dicts among them
         :param pes: run on these ``(sip, cube, pe)`` instead
         :param queues: with the message queues of the process group
         """
         if not isinstance(kernel, tl.Kernel):
             raise UsageError(f"{_line()}: launch of {kernel!r}; expected a function with @tl.kernel")
         tensors: List[Tensor] = []
-        for argument in arguments:
+        for argument in _leaves(arguments):
             if isinstance(argument, Tensor) and all(argument is not known for known in tensors):
                 tensors.append(argument)
         fields: Dict[str, Any] = {

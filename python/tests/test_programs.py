@@ -585,6 +585,27 @@ class ProgramsTest(unittest.TestCase):
             torch.spawn(rank)
         self.assertEqual(seen, [True] * 14)
 
+    def test_tensors_in_lists_are_launched_with(self) -> None:
+        @tl.kernel
+        def fill(outs: Any, x: Any) -> None:
+            for out in outs["all"]:
+                tl.store(out, tl.load(x))
+
+        with kb.open("tiny") as torch:
+            x, out = torch.full((4,), 3, "f32"), torch.zeros((4,), "f32")
+            torch.launch(fill, {"all": [out]}, x)
+            self.assertEqual(out.numpy().tolist(), [3.0] * 4)
+
+    def test_split_takes_all_of_an_axis(self) -> None:
+        @tl.kernel
+        def part(x: Any) -> None:
+            tl.load(x).split(0, 1, 1)
+
+        with kb.open("tiny") as torch:
+            torch.launch(part, torch.zeros((3,)))
+            with self.assertRaisesRegex(kb.UsageError, "expected sizes that add up to 3"):
+                torch.synchronize()
+
     def test_arange_takes_steps(self) -> None:
         @tl.kernel
         def count(x: Any, y: Any) -> None:

@@ -346,7 +346,7 @@ final class TimedPort implements PePort {
     MessageUnit queues = context.queues;
     if (queues == null) {
       throw new SimulationException(
-          pe + ": the kernel was launched without message queues; call initProcessGroup first");
+          pe + ": the kernel was launched without message queues; launch it with those of a group");
     }
     return queues;
   }

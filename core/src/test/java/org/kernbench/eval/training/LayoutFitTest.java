@@ -2,6 +2,7 @@ package org.kernbench.eval.training;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.assertj.core.api.Assertions.withinPercentage;
 
 import java.util.ArrayList;
@@ -18,6 +19,7 @@ import org.kernbench.config.UsageException;
 import org.kernbench.device.Mode;
 import org.kernbench.eval.Progress;
 import org.kernbench.eval.RunOptions;
+import org.kernbench.eval.RunResult;
 import org.kernbench.eval.Runner;
 import org.kernbench.eval.benches.BenchRegistry;
 import org.kernbench.eval.training.TrainingBench.Scope;
@@ -258,5 +260,36 @@ class LayoutFitTest {
         .isEqualTo(pes * machine.hbm().sizeBytes());
     assertThat(new LayoutFit(step, machine, level, Spread.LEAD).on(spread).capacity())
         .isEqualTo(pes * machine.hbm().sizeBytes());
+  }
+
+  /** Layouts that are named keep to the rules of pipelines, too: each can be asked for. */
+  @ParameterizedTest
+  @CsvSource({
+    "sip-2026, tp=5 dp=2 batch=4 tied=on pp=2 zero=1 layers=2",
+    "tiny, tp=6 pp=2 schedule=dualpipe microbatches=4 batch=4 layers=4",
+    "tiny, 'tp=6 pp=2 stage_layers=3,1 batch=2 layers=4'"
+  })
+  void layoutsThatAreNamed_canBe(String topology, String params) {
+    List<String> asked = new ArrayList<>(List.of((params + " spread=lead").split(" ")));
+    RunOptions options = RunOptions.DEFAULT.withMode(Mode.TIME).withTopology(topology);
+    Runner runner = Runner.of("test", Progress.SILENT);
+    UsageException refused =
+        catchThrowableOfType(
+            UsageException.class,
+            () ->
+                runner.run(BenchRegistry.standard().find("train-step"), options.withParams(asked)));
+    assertThat(refused).hasMessageContaining("expected one that fits, e.g. ");
+    String named = refused.getMessage().replaceAll("(?s).*expected one that fits, e.g. ", "");
+    for (String layout : named.split("; ")) {
+      List<String> tried = new ArrayList<>(asked);
+      for (String param : (layout + (layout.contains("zero=") ? "" : " zero=0")).split(" ")) {
+        String name = param.substring(0, param.indexOf('=') + 1);
+        tried.removeIf(other -> other.startsWith(name));
+        tried.add(param);
+      }
+      RunResult result =
+          runner.run(BenchRegistry.standard().find("train-step"), options.withParams(tried));
+      assertThat(result.isOk()).as("%s: %s", tried, result.problems()).isTrue();
+    }
   }
 }

@@ -150,6 +150,34 @@ final class TrainingFiguresTest {
     assertThat(metric(result, "mfu_pct")).isCloseTo(expected, within(0.01 * expected));
   }
 
+  /** However a batch is cut, and whatever is made again, as many copies go to experts. */
+  @ParameterizedTest
+  @CsvSource({"microbatches=1", "microbatches=2", "recompute=full", "'microbatches=2 pp=2 dp=1'"})
+  void experts_microbatches_areAllCounted(String how) {
+    String dp = how.contains("dp=") ? "" : " dp=2";
+    RunResult result =
+        run("train-step", "model=tiny-moe tp=1 batch=4 ep=1 capacity=50 skew=100 " + how + dp);
+    RunResult whole =
+        run("train-step", "model=tiny-moe tp=1 batch=4 ep=1 capacity=50 skew=100 dp=2");
+    assertThat(result.metrics().get("expert_copies")).isEqualTo(4L * 48 * 2 * 2);
+    assertThat(result.metrics().get("expert_dropped"))
+        .isEqualTo(whole.metrics().get("expert_dropped"));
+    // each dropped copy is a token less through gate, up and down of 48 x 48, there and back
+    double all = 2 * metric(run("train-step", "model=tiny-moe tp=1 batch=4 dp=2"), "rank_gflop");
+    double dropped = metric(result, "expert_dropped") * 3 * 2 * 3 * 48 * 48 / 1e9;
+    assertThat(2 * metric(result, "rank_gflop")).isCloseTo(all - dropped, within(2e-4));
+  }
+
+  /** With two ranks to an expert each gives the other all that it has for it. */
+  @Test
+  void dispatch_overParts_sendsAllToTheOthers() {
+    RunResult result = run("train-step", "model=tiny-moe tp=2 etp=2");
+    long all = 48L * 2 / 2 * 2 * 48 * 2; // tokens of a rank, twice, of 48 columns in bf16
+    assertThat(result.metrics())
+        .containsEntry("dispatch_sent_most_bytes", all)
+        .containsEntry("dispatch_got_most_bytes", all);
+  }
+
   /** Copies that experts drop need no memory; how many they drop, nobody knows before the run. */
   @Test
   void needs_expertsThatDrop_holdNoMoreThanTheyTake() {
