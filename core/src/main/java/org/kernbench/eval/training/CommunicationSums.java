@@ -9,8 +9,8 @@ import org.kernbench.nn.optim.Communication;
 
 /**
  * What the collectives of a run cost, those of layers and buckets that are alike together. Times of
- * a row are of one of the groups that called, those of all collectives of one rank: means, where
- * they differ.
+ * a row are of a rank that takes part, those of all collectives of any rank: means, where they
+ * differ.
  */
 final class CommunicationSums {
   private final Map<List<Object>, Sum> sums = new LinkedHashMap<>();
@@ -26,7 +26,7 @@ final class CommunicationSums {
       // layers and buckets are alike: their numbers are left out
       String place = line.place().replaceAll("\\.[0-9]+", ".*");
       List<Object> key = List.of(place, line.phase(), line.op(), line.groupSize());
-      sums.computeIfAbsent(key, k -> new Sum()).add(line, 1, line.groups());
+      sums.computeIfAbsent(key, k -> new Sum()).add(line, line.groupSize(), line.members());
       all.add(line, line.groupSize(), ranks);
     }
   }

@@ -48,7 +48,7 @@ public final class Communication {
    * @param phase pass
    * @param op what was called
    * @param groupSize ranks that took part in each
-   * @param groups how many groups called
+   * @param members ranks that took part in any
    * @param calls how many; a call in each of several groups counts as often
    * @param payloadBytes of the whole tensors of all calls
    * @param sentBytes that all ranks together sent; empty if it was not logged
@@ -60,7 +60,7 @@ public final class Communication {
       Phase phase,
       CollectiveOp op,
       int groupSize,
-      long groups,
+      long members,
       long calls,
       long payloadBytes,
       OptionalLong sentBytes,
@@ -140,13 +140,19 @@ public final class Communication {
       exposed += timed ? copies * run.exposedPs() : 0;
     }
 
+    private long members() {
+      Map<Integer, Integer> copies = new HashMap<>();
+      groups.forEach((ranks, times) -> ranks.forEach(rank -> copies.put(rank, times)));
+      return copies.values().stream().mapToLong(Integer::longValue).sum();
+    }
+
     Line line(Key key, boolean counted) {
       return new Line(
           key.place,
           key.phase,
           key.op,
           key.groupSize,
-          groups.values().stream().mapToLong(Integer::longValue).sum(),
+          members(),
           calls,
           payload,
           counted ? OptionalLong.of(sent) : OptionalLong.empty(),
