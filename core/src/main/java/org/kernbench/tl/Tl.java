@@ -792,7 +792,7 @@ public final class Tl {
                   port.pe(),
                   direction,
                   known.isEmpty()
-                      ? "none are installed: launch the kernel with queues"
+                      ? "none are installed: call initProcessGroup, and launch the kernel with its queues"
                       : "installed are " + String.join(", ", known)));
     }
     if (knownDirections < queues.length) {

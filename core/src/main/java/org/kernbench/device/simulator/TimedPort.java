@@ -346,7 +346,8 @@ final class TimedPort implements PePort {
     MessageUnit queues = context.queues;
     if (queues == null) {
       throw new SimulationException(
-          pe + ": the kernel was launched without message queues; launch it with those of a group");
+          pe
+              + ": the kernel was launched without message queues; call initProcessGroup, and launch it with its queues");
     }
     return queues;
   }
