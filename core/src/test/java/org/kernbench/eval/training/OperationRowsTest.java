@@ -41,15 +41,7 @@ final class OperationRowsTest {
       graph.add(y, y);
       torch.synchronize();
       Map<String, Map<String, Object>> rows = new HashMap<>();
-      new OperationRows(
-              machine,
-              torch.simulator().opLog(),
-              pe -> pe.sip() == 0,
-              1,
-              torch.simulator().nowPs(),
-              graph.compute().work())
-          .rows()
-          .forEach(row -> rows.put((String) row.get("operation"), row));
+      rowsOf(machine, torch, graph).forEach(row -> rows.put((String) row.get("operation"), row));
       // 2 x 256 x 512 x 512 / (64 x 64 x 2 x 2 GHz)
       assertThat(rows.get("matmul").get("bound_ns")).isEqualTo(new BigDecimal("8192.000"));
       assertThat(rows.get("matmul").get("bound_kind")).isEqualTo("compute");
@@ -109,16 +101,20 @@ final class OperationRowsTest {
         graph.add(x, x);
       }
       torch.synchronize();
-      return new OperationRows(
-              machine,
-              torch.simulator().opLog(),
-              pe -> pe.sip() == 0,
-              1,
-              torch.simulator().nowPs(),
-              graph.compute().work())
-          .rows()
-          .getFirst();
+      return rowsOf(machine, torch, graph).getFirst();
     }
+  }
+
+  /** Of one PE. */
+  private static List<Map<String, Object>> rowsOf(Machine machine, Torch torch, Graph graph) {
+    return new OperationRows(
+            machine,
+            torch.simulator().opLog(),
+            pe -> pe.sip() == 0,
+            1,
+            torch.simulator().nowPs(),
+            graph.compute().work())
+        .rows();
   }
 
   /** Other ranks of its package, and replicas, are not counted with it. */
