@@ -346,8 +346,11 @@ final class TimedPort implements PePort {
     MessageUnit queues = context.queues;
     if (queues == null) {
       throw new SimulationException(
-          pe
-              + ": the kernel was launched without message queues; call initProcessGroup, and launch it with its queues");
+          """
+          %s: the kernel was launched without message queues; call initProcessGroup, and launch it \
+          with its queues\
+          """
+              .formatted(pe));
     }
     return queues;
   }
