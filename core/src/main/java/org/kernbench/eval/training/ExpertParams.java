@@ -56,28 +56,23 @@ final class ExpertParams {
 
   private ExpertParams() {}
 
-  /** What a user chose. */
-  interface Chosen {
-    <T> T of(Param<T> param);
-  }
-
   /**
    * A model with the experts that are asked for; one without if neither it nor the user has any.
    */
-  static TransformerConfig of(TransformerConfig config, Chosen chosen) {
-    int experts = chosen.of(EXPERTS);
-    int topK = chosen.of(TOPK);
+  static TransformerConfig of(TransformerConfig config, BenchContext context) {
+    int experts = context.param(EXPERTS);
+    int topK = context.param(TOPK);
     if (config.experts().isEmpty() && experts == 0) {
-      if (topK > 0 || chosen.of(EP) > 1 || chosen.of(ETP) > 1) {
+      if (topK > 0 || context.param(EP) > 1 || context.param(ETP) > 1) {
         throw new UsageException(
             "topk, ep and etp are for models with experts; %s has none: say experts=8, or take another model, e.g. tiny-moe"
                 .formatted(config.name()));
       }
-      if (chosen.of(SKEW) > 0
-          || chosen.of(CAPACITY) > 0
-          || chosen.of(AUXILIARY) > 0
-          || chosen.of(BALANCE) > 0
-          || !chosen.of(ROUTING).equals(DRAWN)) {
+      if (context.param(SKEW) > 0
+          || context.param(CAPACITY) > 0
+          || context.param(AUXILIARY) > 0
+          || context.param(BALANCE) > 0
+          || !context.param(ROUTING).equals(DRAWN)) {
         throw new UsageException(
             """
             routing, skew, capacity, auxiliary and balance are for models with experts; %s has \
@@ -92,10 +87,10 @@ final class ExpertParams {
           "experts of model %s: these have a gate, as those of Mixtral; expected a model in Llama's style, e.g. tiny-moe"
               .formatted(config.name()));
     }
-    if (chosen.of(SKEW) > 0 && !chosen.of(ROUTING).equals(DRAWN)) {
+    if (context.param(SKEW) > 0 && !context.param(ROUTING).equals(DRAWN)) {
       throw new UsageException(
           "skew: got %s with routing %s, which draws no experts; expected routing=drawn beside it"
-              .formatted(chosen.of(SKEW), chosen.of(ROUTING)));
+              .formatted(context.param(SKEW), context.param(ROUTING)));
     }
     try {
       ExpertsConfig before =
@@ -103,9 +98,9 @@ final class ExpertParams {
       ExpertsConfig asked =
           before
               .with(experts == 0 ? before.experts() : experts, topK == 0 ? before.topK() : topK)
-              .withLimits(chosen.of(AUXILIARY) / 1000.0, chosen.of(CAPACITY) / 100.0)
-              .with(routing(chosen.of(ROUTING), chosen.of(SKEW) / 100.0));
-      int balance = chosen.of(BALANCE);
+              .withLimits(context.param(AUXILIARY) / 1000.0, context.param(CAPACITY) / 100.0)
+              .with(routing(context.param(ROUTING), context.param(SKEW) / 100.0));
+      int balance = context.param(BALANCE);
       if (balance > 0 && asked.routing().isKnown()) {
         throw new UsageException(
             "balance: got %s with routing %s, which looks at no scores; expected routing=top-k beside it"

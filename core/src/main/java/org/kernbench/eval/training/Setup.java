@@ -3,6 +3,7 @@ package org.kernbench.eval.training;
 import java.util.List;
 import java.util.Optional;
 import org.kernbench.eval.training.TrainingBench.Scope;
+import org.kernbench.machine.Machine;
 import org.kernbench.nn.autograd.F8;
 import org.kernbench.nn.autograd.Fault;
 import org.kernbench.nn.experts.Routing;
@@ -150,5 +151,40 @@ record Setup(
         documents,
         masks,
         f8);
+  }
+
+  /**
+   * Multiply-adds of a step, counted as two operations each, if experts drop nothing: a backward
+   * pass costs twice a forward pass.
+   */
+  double flops() {
+    double of = (double) tokens * batch;
+    double keys = DocumentsParam.keys(documents, tokens);
+    double forward =
+        switch (scope) {
+          case MLP -> TrainingFlops.mlp(config, of);
+          case BLOCK -> TrainingFlops.block(config, of, keys);
+          case STEP ->
+              TrainingFlops.blocks(config, of, keys)
+                  + TrainingFlops.linear(of, config.hidden(), config.vocabulary());
+        };
+    return 3 * forward;
+  }
+
+  /**
+   * As {@link #flops}, where products in 8 bits count as many times less as they are faster: those
+   * of linear layers in blocks, but for routers and experts, which stay in the type of the run.
+   */
+  double pacedFlops(Machine machine) {
+    double of = (double) tokens * batch;
+    double heads = 2 * of * config.attentionElements();
+    double forward =
+        switch (scope) {
+          case MLP -> TrainingFlops.mlp(config, of);
+          case BLOCK -> heads + TrainingFlops.linearMlp(config, of, 1);
+          case STEP ->
+              config.layers() * heads + TrainingFlops.linearMlp(config, of, config.layers());
+        };
+    return flops() - 3 * forward * (1 - 1.0 / machine.pe().gemm().rate(f8));
   }
 }

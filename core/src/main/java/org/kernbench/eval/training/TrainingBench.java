@@ -334,7 +334,7 @@ public final class TrainingBench implements Bench {
             .on(
                 outcome,
                 context.param(LEVEL),
-                TrainingFlops.boundPs(machine, paced(setup, machine) / setup.ranks(), 1),
+                TrainingFlops.boundPs(machine, setup.pacedFlops(machine) / setup.ranks(), 1),
                 by ->
                     replicas.run(
                         why -> {},
@@ -474,14 +474,7 @@ public final class TrainingBench implements Bench {
     if (scope == Scope.MLP) {
       return ExpertParams.refused(config);
     }
-    return ExpertParams.of(
-        config,
-        new ExpertParams.Chosen() {
-          @Override
-          public <T> T of(Param<T> param) {
-            return context.param(param);
-          }
-        });
+    return ExpertParams.of(config, context);
   }
 
   private static Zero zero(BenchContext context) {
@@ -609,7 +602,7 @@ public final class TrainingBench implements Bench {
     StepBound step =
         new StepBound(
             torch.machine(),
-            Math.max(0, paced(setup, torch.machine()) - dropped),
+            Math.max(0, setup.pacedFlops(torch.machine()) - dropped),
             setup.ranks(),
             level.pes(torch.machine()));
     program.bound(step);
@@ -620,10 +613,8 @@ public final class TrainingBench implements Bench {
         .metric("comm_ns", Numbers.ns(costs.timePs()))
         .metric("exposed_ns", Numbers.ns(costs.exposedPs()))
         .metric("exposed_pct", Numbers.rounded(100.0 * costs.exposedPs() / total))
-        .metric("rank_gflop", Numbers.rounded((flops(setup) - dropped) / setup.ranks() / 1e9))
-        .metric(
-            "mfu_pct",
-            Numbers.rounded(100.0 * usedPs(setup, torch.machine(), level, dropped) / total));
+        .metric("rank_gflop", Numbers.rounded((setup.flops() - dropped) / setup.ranks() / 1e9))
+        .metric("mfu_pct", Numbers.rounded(100.0 * step.productsPs() / total));
     if (setup.pipe().lossScale() > 1) {
       outcome.metric("skipped", program.isSkipped());
     }
@@ -637,60 +628,5 @@ public final class TrainingBench implements Bench {
             .map(run -> run.queues().spec())
             .orElse(torch.machine().ipcq());
     outcome.explainedRun(torch.simulator().opLog(), queues);
-  }
-
-  /** How long all GEMM engines of the ranks had to work for the products that were made. */
-  private static long usedPs(Setup s, Machine machine, RankLevel level, double dropped) {
-    int pes = s.ranks() * level.pes(machine);
-    int rate = machine.pe().gemm().rate(s.f8());
-    double saved = rate == 1 ? 0 : inEightBits(s) * (1 - 1.0 / rate);
-    return TrainingFlops.boundPs(machine, flops(s) - dropped - saved, pes);
-  }
-
-  /** Products of linear layers in blocks, but for those of experts, which have no 8 bits. */
-  private static double inEightBits(Setup s) {
-    TransformerConfig c = s.config();
-    double tokens = (double) s.tokens() * s.batch();
-    double heads = 2 * tokens * c.attentionElements();
-    return switch (s.scope()) {
-      case MLP -> 3 * TrainingFlops.mlp(c, tokens);
-      case BLOCK -> 3 * (heads + TrainingFlops.linearMlp(c, tokens, 1));
-      case STEP -> 3 * (c.layers() * heads + TrainingFlops.linearMlp(c, tokens, c.layers()));
-    };
-  }
-
-  /**
-   * Those of {@link #flops}, of which products in 8 bits count as many times less as they are
-   * faster.
-   */
-  private static double paced(Setup s, Machine machine) {
-    int rate = machine.pe().gemm().rate(s.f8());
-    if (rate == 1) {
-      return flops(s);
-    }
-    TransformerConfig c = s.config();
-    double tokens = (double) s.tokens() * s.batch();
-    double mlp = c.experts().isPresent() ? 0 : TrainingFlops.mlp(c, tokens);
-    double heads = s.scope() == Scope.MLP ? 0 : 2 * tokens * c.attentionElements();
-    int blocks = s.scope() == Scope.STEP ? c.layers() : 1;
-    // dense blocks and experts that work beside others are left out: the bound stays one
-    double most = 3 * blocks * (mlp + heads) + (c.experts().isPresent() ? flops(s) : 0);
-    return flops(s) - Math.min(most, flops(s)) * (1 - 1.0 / rate);
-  }
-
-  /** Multiply-adds count twice; the backward pass costs twice the forward pass. */
-  private static double flops(Setup s) {
-    TransformerConfig c = s.config();
-    double tokens = (double) s.tokens() * s.batch();
-    double keys = DocumentsParam.keys(s.documents(), s.tokens());
-    double forward =
-        switch (s.scope()) {
-          case MLP -> TrainingFlops.mlp(c, tokens);
-          case BLOCK -> TrainingFlops.block(c, tokens, keys);
-          case STEP ->
-              TrainingFlops.blocks(c, tokens, keys)
-                  + TrainingFlops.linear(tokens, c.hidden(), c.vocabulary());
-        };
-    return 3 * forward;
   }
 }
