@@ -63,6 +63,8 @@ final class ArchitectureRulesTest {
             java.util.function.LongSupplier wallClockByName() { return System::currentTimeMillis; }
             int chance() { return new java.util.Random().nextInt(); }
             double chanceOfMath() { return Math.random(); }
+            double power() { return Math.pow(2, 0.5); }
+            double okPower() { return StrictMath.pow(2, Math.sqrt(0.5)); }
             int okChance() { return new java.util.Random(42).nextInt(); }
           }
           """,
@@ -214,6 +216,7 @@ final class ArchitectureRulesTest {
             "model_readsNoWallClock", List.of("OpenType.wallClock()", "OpenType.wallClockByName")),
         arguments(
             "model_hasNoUnseededRandomness", List.of("OpenType.chance()", "OpenType.chanceOfMath")),
+        arguments("functions_areThoseOfStrictMath", List.of("OpenType.power()")),
         arguments(
             "static_stateIsConstant",
             List.of(

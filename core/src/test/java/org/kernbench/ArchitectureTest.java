@@ -257,6 +257,35 @@ final class ArchitectureTest {
               "same inputs give the same bytes on any machine; wall time is eval's to measure");
 
   @ArchTest
+  static final ArchRule functions_areThoseOfStrictMath =
+      noClasses()
+          .that(resideInAPackage(ROOT + "."))
+          .should(
+              access(
+                  "functions of Math that may differ in their last bit",
+                  Set.of(
+                      "java.lang.Math.acos",
+                      "java.lang.Math.asin",
+                      "java.lang.Math.atan",
+                      "java.lang.Math.atan2",
+                      "java.lang.Math.cbrt",
+                      "java.lang.Math.cos",
+                      "java.lang.Math.cosh",
+                      "java.lang.Math.exp",
+                      "java.lang.Math.expm1",
+                      "java.lang.Math.hypot",
+                      "java.lang.Math.log",
+                      "java.lang.Math.log10",
+                      "java.lang.Math.log1p",
+                      "java.lang.Math.pow",
+                      "java.lang.Math.sin",
+                      "java.lang.Math.sinh",
+                      "java.lang.Math.tan",
+                      "java.lang.Math.tanh"),
+                  access -> true))
+          .because("same inputs give the same bytes on any processor and virtual machine");
+
+  @ArchTest
   static final ArchRule model_hasNoUnseededRandomness =
       noClasses()
           .that(resideInAnyPackage(MODEL_ROOMS))

@@ -9,6 +9,7 @@ import org.kernbench.device.simulator.Simulator;
 import org.kernbench.tl.Shard;
 import org.kernbench.torch.collective.CollectiveCall;
 import org.kernbench.torch.collective.CollectiveOp;
+import org.kernbench.torch.collective.ReduceKind;
 
 /**
  * What is right and wrong in the memories after a trial: results against a reference in f64 with
@@ -29,7 +30,7 @@ final class TrialJudgement {
     this.data = data;
     this.call = data.call;
     double u = q.dtype().isInteger() ? 0 : q.dtype().unitRoundoff();
-    this.factor = (Math.pow(1 + u, group.size() + 1.0) - 1) * (1 + 1e-9);
+    this.factor = (StrictMath.pow(1 + u, group.size() + 1.0) - 1) * (1 + 1e-9);
   }
 
   /** Compares what the memories hold. */
@@ -156,7 +157,10 @@ final class TrialJudgement {
     throw new IllegalStateException("bug: element " + at + " has no owner");
   }
 
-  /** Every partial result is rounded, in whatever order: (1 + u)^p - 1 of what they amount to. */
+  /**
+   * Every partial result is rounded, in whatever order: (1 + u)^p - 1 of what they amount to, and
+   * nothing where all of them are exact.
+   */
   private Expected reduced(long at) {
     int p = group.size();
     double sum = 0;
@@ -173,6 +177,11 @@ final class TrialJudgement {
       most = Math.max(most, x);
     }
     double tiny = q.dtype().isInteger() ? 0 : p * q.dtype().minPositive() + absolute * 0x1p-50;
+    if (data.isExact(at)) {
+      double rounding = q.reduce() == ReduceKind.AVG ? 3 * q.dtype().unitRoundoff() : 0;
+      double mean = q.reduce() == ReduceKind.AVG ? sum / p : sum;
+      return new Expected(mean, Math.abs(mean) * rounding + (rounding == 0 ? 0 : tiny));
+    }
     return switch (q.reduce()) {
       case SUM -> new Expected(sum, absolute * factor + tiny);
       case AVG ->

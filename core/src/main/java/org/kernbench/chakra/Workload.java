@@ -228,6 +228,12 @@ public final class Workload {
     Map<String, List<Integer>> groups = new LinkedHashMap<>();
     map.forEach(
         (name, members) -> groups.put(String.valueOf(name), members(file, name, members, ranks)));
+    List<Integer> zero = groups.get("0");
+    if (zero != null && zero.size() < ranks) {
+      throw new TraceException(
+          "%s: group 0: has ranks %s; in a trace \"0\" means all %s; expected all of them, or another name there and here"
+              .formatted(file, zero, ranks));
+    }
     return groups;
   }
 

@@ -2,11 +2,14 @@ package org.kernbench.eval;
 
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.ccl.library.CclConfig;
 import org.kernbench.config.ConfigException;
+import org.kernbench.config.FilesRead;
 import org.kernbench.config.Problem;
 import org.kernbench.config.Suggest;
 import org.kernbench.config.UsageException;
@@ -252,9 +255,7 @@ public final class BenchContext {
    *     bench measures
    */
   public Machine machine(String otherwise, List<String> overrides) {
-    for (String own : overrides) {
-      checkNotUndone(own);
-    }
+    checkNotUndone("--set", options.overrides(), overrides);
     List<String> all = new ArrayList<>(overrides);
     all.addAll(options.overrides());
     machine = inputs.machine(options.topology().orElse(otherwise), List.copyOf(all));
@@ -271,13 +272,15 @@ public final class BenchContext {
     return inputs.machine(options.topology().orElse(DEFAULT_MACHINE), List.copyOf(all));
   }
 
-  private void checkNotUndone(String own) {
-    String path = own.substring(0, own.indexOf('=') + 1);
-    for (String given : options.overrides()) {
-      if (given.replace(" ", "").startsWith(path) && !given.equals(own)) {
-        throw new UsageException(
-            "--set %s: the bench sets %s itself; leave this out"
-                .formatted(given, own.substring(0, own.indexOf('='))));
+  private static void checkNotUndone(String option, List<String> all, List<String> overrides) {
+    for (String own : overrides) {
+      String path = own.substring(0, own.indexOf('=') + 1);
+      for (String given : all) {
+        if (given.replace(" ", "").startsWith(path) && !given.replace(" ", "").equals(own)) {
+          throw new UsageException(
+              "%s %s: the bench sets %s itself; leave this out"
+                  .formatted(option, given, own.substring(0, own.indexOf('='))));
+        }
       }
     }
   }
@@ -287,9 +290,25 @@ public final class BenchContext {
     return Optional.ofNullable(machine);
   }
 
-  /** The user's file of collectives, if the bench asked for it. */
-  Optional<Path> cclInUse() {
-    return usesCcl ? options.ccl() : Optional.empty();
+  /**
+   * What the user says about collectives, if the bench asked for it: {@code ccl}, {@code
+   * ccl_content}, a hash of the file, and {@code ccl:PATH} for each override.
+   */
+  Map<String, Object> cclInUse() {
+    Map<String, Object> said = new LinkedHashMap<>();
+    if (usesCcl) {
+      options
+          .ccl()
+          .ifPresent(file -> {
+            said.put("ccl", file.toString());
+            said.put("ccl_content", FilesRead.contentOf(file));
+          });
+      for (String given : options.cclOverrides()) {
+        int equals = given.indexOf('='); // the configuration was read, so there is one
+        said.put("ccl:" + given.substring(0, equals).strip(), given.substring(equals + 1).strip());
+      }
+    }
+    return said;
   }
 
   /**
@@ -305,6 +324,32 @@ public final class BenchContext {
       return inputs.ccl(options.ccl(), List.copyOf(all));
     } catch (ConfigException e) {
       throw new ConfigException(e.problems().stream().map(this::asGiven).toList());
+    }
+  }
+
+  /**
+   * The collective configuration of a bench that sets some values itself.
+   *
+   * @param overrides {@code path=value}
+   * @throws UsageException if the user gives another of the same values, which would not count
+   */
+  public CclConfig cclWith(List<String> overrides) {
+    checkNotUndone("--ccl-set", options.cclOverrides(), overrides);
+    return ccl(overrides);
+  }
+
+  /**
+   * Refuses values of the collective configuration that a bench never reads.
+   *
+   * @param paths how they begin
+   * @param instead what to give in their place
+   */
+  public void refuseCcl(List<String> paths, String instead) {
+    for (String given : options.cclOverrides()) {
+      if (paths.stream().anyMatch(given.replace(" ", "")::startsWith)) {
+        throw new UsageException(
+            "--ccl-set %s: the bench does not read this; use %s".formatted(given, instead));
+      }
     }
   }
 

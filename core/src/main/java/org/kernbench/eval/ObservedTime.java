@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import org.kernbench.device.log.LaunchLog;
 import org.kernbench.device.log.OpLog;
@@ -106,7 +107,9 @@ final class ObservedTime {
     SoftwareSpec software = machine.software();
     List<Kernel> kernels = kernels(outcome, software);
     long delay =
-        kernels.isEmpty() ? software.of(outcome.operationClass()).launchPs() : delayPs(kernels);
+        kernels.isEmpty()
+            ? software.of(outcome.operationClass().orElse(OperationClass.OTHER)).launchPs()
+            : delayPs(kernels);
     return outcome.launchWayPs() + outcome.critPs() + delay + software.synchronisePs();
   }
 
@@ -158,10 +161,11 @@ final class ObservedTime {
         && log.startPs(first - 1) >= end - outcome.critPs() - SLACK_PS) {
       first--;
     }
+    boolean only = log.size() - first == 1;
     List<Kernel> kernels = new ArrayList<>();
     for (int i = first; i < log.size(); i++) {
-      OperationClass kind =
-          log.size() - first == 1 ? outcome.operationClass() : kindOf(log.name(i));
+      OperationClass said = only ? outcome.operationClass().orElse(null) : null;
+      OperationClass kind = said == null ? kindOf(log.name(i)) : said;
       int waited = log.hostWaitedFor(i);
       kernels.add(
           new Kernel(
@@ -187,6 +191,9 @@ final class ObservedTime {
   /** The end of a launch may be counted before its last message is seen. */
   private static final long SLACK_PS = 10_000_000;
 
+  /** How {@code Graph} names the products of a backward pass. */
+  private static final Pattern GRADIENT_OF_PRODUCT = Pattern.compile("d[abwx]\\d*");
+
   /** The class that a kernel's name says. */
   static OperationClass kindOf(String kernel) {
     String name = kernel.toLowerCase(Locale.ROOT).replaceAll("[_-]", "");
@@ -196,7 +203,8 @@ final class ObservedTime {
     if (name.contains("norm")) {
       return OperationClass.LAYERNORM;
     }
-    if (has(name, "gemm", "matmul", "linear", "product", "attention", "qkv")) {
+    if (has(name, "gemm", "matmul", "linear", "product", "attention", "qkv", "mlp", "moe")
+        || GRADIENT_OF_PRODUCT.matcher(name).matches()) {
       return OperationClass.MATMUL;
     }
     if (has(

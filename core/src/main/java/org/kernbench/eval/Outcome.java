@@ -47,7 +47,7 @@ public final class Outcome {
   private int folded;
   private int notFolded;
   private String scopeNote = "";
-  private OperationClass operationClass = OperationClass.OTHER;
+  private @Nullable OperationClass operationClass;
   private final List<AutoChoice> choices = new ArrayList<>();
   private final Map<String, Supplier<String>> files = new LinkedHashMap<>();
 
@@ -95,8 +95,9 @@ public final class Outcome {
     return this;
   }
 
-  OperationClass operationClass() {
-    return operationClass;
+  /** Empty if the bench did not say: then the kernel's name does. */
+  Optional<OperationClass> operationClass() {
+    return Optional.ofNullable(operationClass);
   }
 
   /** The time that the closed form of the algorithm gives, in picoseconds. */

@@ -331,7 +331,7 @@ public final class Runner {
       Params params, Outcome outcome, BenchContext context) {
     Map<String, Object> all = new LinkedHashMap<>(params.forResult());
     all.putAll(outcome.conditions());
-    context.cclInUse().ifPresent(file -> all.put("ccl", file.toString()));
+    all.putAll(context.cclInUse());
     if (context.choosesPoint()) {
       context.slowestPoint().ifPresent(point -> all.put("point", point));
     }

@@ -70,6 +70,8 @@ public record ValueCheck(
   /** Compares as it is fed, rank by rank. */
   public static final class Comparison {
     private final double allowed;
+    private double nearest;
+    private double share = -1;
     private long checked;
     private long wrong;
     private double maxAbsError;
@@ -82,9 +84,16 @@ public record ValueCheck(
      */
     public Comparison(double allowed) {
       this.allowed = allowed;
+      this.nearest = allowed;
     }
 
     public void add(int rank, double[] values, Expected expected) {
+      add(rank, values, expected, allowed);
+    }
+
+    /** With a tolerance of its own; that of the tensor which comes nearest to it is reported. */
+    public void add(int rank, double[] values, Expected expected, double allowed) {
+      double largest = 0;
       for (int i = 0; i < values.length; i++) {
         double want = expected.at(rank, i);
         boolean same = Double.compare(values[i], want) == 0; // also an infinity or NaN that is due
@@ -92,7 +101,7 @@ public record ValueCheck(
         if (!Double.isFinite(error)) {
           error = Double.POSITIVE_INFINITY;
         }
-        maxAbsError = Math.max(maxAbsError, error);
+        largest = Math.max(largest, error);
         if (error > allowed) {
           wrong++;
           if (first.isEmpty()) {
@@ -101,10 +110,16 @@ public record ValueCheck(
         }
       }
       checked += values.length;
+      double taken = largest == 0 ? 0 : largest / allowed;
+      if (taken > share || (taken == share && largest > maxAbsError)) {
+        share = taken;
+        nearest = allowed;
+      }
+      maxAbsError = Math.max(maxAbsError, largest);
     }
 
     public ValueCheck result() {
-      return new ValueCheck(checked, wrong, maxAbsError, allowed, first);
+      return new ValueCheck(checked, wrong, maxAbsError, nearest, first);
     }
   }
 }

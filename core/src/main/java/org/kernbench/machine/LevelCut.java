@@ -65,7 +65,10 @@ public record LevelCut(String name, int parts, double bytesPerSecond, boolean re
     return (reduces ? parts : 2.0 * (parts - 1)) / bytesPerSecond;
   }
 
-  /** Links into the parts; 0 if messages pass each other on some, so that they bound nothing. */
+  /**
+   * Links into the parts; 0 if messages pass each other on some or small ones take no time there,
+   * so that they bound nothing.
+   */
   private static double entering(Machine machine, int d, int stride, boolean beforeNics) {
     double sum = 0;
     for (int id = 0; id < machine.linkCount(); id++) {
@@ -81,7 +84,8 @@ public record LevelCut(String name, int parts, double bytesPerSecond, boolean re
           fromPort
               ? isToPackages(machine, id)
               : to != NONE && from != to && !(between && machine.dimensionOf(id) >= d);
-      if (enters && machine.isUncontended(id)) {
+      boolean isFree = machine.isUncontended(id) || machine.specOf(id).rate().isInWholeNs();
+      if (enters && isFree) {
         return 0;
       }
       sum += enters ? machine.specOf(id).rate().bytesPerSecond() : 0;

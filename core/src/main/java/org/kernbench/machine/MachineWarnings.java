@@ -3,6 +3,7 @@ package org.kernbench.machine;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 import org.kernbench.config.ConfigTree;
 import org.kernbench.config.Problem;
 import org.kernbench.config.Problems;
@@ -119,12 +120,17 @@ final class MachineWarnings {
     for (Neighbours pair : Neighbours.of(machine)) {
       QueueReach reach = QueueReach.of(machine, pair.from(), pair.to());
       if (reach.queueBytesPerSecond() < WORTH_A_WARNING * reach.linkBytesPerSecond()) {
+        boolean overridden =
+            IntStream.of(machine.route(pair.from(), pair.to()).links())
+                .anyMatch(machine::isUnequal);
         add(
             "ipcq.slots",
             List.of(
                 "ipcq.slot_size",
                 "pe.dma.message_overhead",
-                "system.sips.links",
+                overridden ? "system.sips.links" : "ipcq.slot_size",
+                "system.network",
+                "system.nodes",
                 "system.links.sip_to_sip.latency",
                 "system.links.sip_to_sip.bandwidth",
                 "sip.links.cube_to_cube.latency",

@@ -13,6 +13,7 @@ import org.kernbench.config.ConfigMap;
 import org.kernbench.machine.MachineConfig.SystemConfig;
 import org.kernbench.machine.spec.HbmSpec;
 import org.kernbench.machine.spec.LinkOverride;
+import org.kernbench.machine.spec.SipTopology;
 import org.kernbench.machine.spec.SlowPackage;
 
 /**
@@ -115,6 +116,12 @@ final class UnequalParts {
   }
 
   private static String problem(SipNetwork network, SystemConfig config, LinkOverride each) {
+    if (each.isAtSwitch() && config.topology() == SipTopology.SWITCH) {
+      return """
+      the links to the switch of system.sips.topology are all alike; use system.network with \
+      kind: switch, whose links can differ\
+      """;
+    }
     if (each.isAtSwitch() || !network.isLink(each.from(), each.to())) {
       return missing(each, network.someLink());
     }

@@ -138,7 +138,8 @@ final class RealFunctions {
   }
 
   /**
-   * The complementary error function, 0 beyond 16, where it is below 1e-113.
+   * The complementary error function, 0 beyond 16, where it is below 1e-113: there and only there
+   * the error relative to the true value is not small.
    *
    * @param square of z, rounded
    * @param lost by rounding it, which counts where the square is large

@@ -15,13 +15,22 @@ import org.kernbench.tensor.Shape;
 public record Shard(String name, MemoryAddress address, Shape shape, DType dtype) {
   /** All of it, in its own shape. */
   public Slice whole() {
-    int n = Math.toIntExact(shape.elements());
+    int n = elements();
     return new Slice(this, 0, 1, n, n, shape);
   }
 
   /** All of it, as a vector. */
   public Slice all() {
-    return range(0, Math.toIntExact(shape.elements()));
+    return range(0, elements());
+  }
+
+  private int elements() {
+    if (shape.elements() > Integer.MAX_VALUE) {
+      throw new RangeException(
+          "the part of %s at a PE is %s, %,d elements; expected at most %,d: divide it over more PEs"
+              .formatted(name, shape, shape.elements(), Integer.MAX_VALUE));
+    }
+    return (int) shape.elements();
   }
 
   /**

@@ -127,7 +127,7 @@ public final class TileSearch {
       if (seen.add(List.of(p.tile().m(), p.tile().k(), p.tile().n(), p.buffers()))) {
         double ps = forecastPs(p);
         // of equals the one of fewer steps: each is an occasion to wait
-        double weighed = ps * (1 + DOUBT * Math.log(1 + steps(p)));
+        double weighed = ps * (1 + DOUBT * StrictMath.log(1 + steps(p)));
         boolean less = best == null || p.tcmBytes() < best.tcmBytes();
         if (weighed < bestPs || (weighed == bestPs && less)) {
           bestPs = weighed;

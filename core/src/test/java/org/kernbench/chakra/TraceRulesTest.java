@@ -333,6 +333,7 @@ class TraceRulesTest {
         "{'x': [2]} | group x: rank 2; expected each once, 0 to 1, as there are 2 traces",
         "{'x': [-1]} | group x: rank -1; expected each once",
         "{'x': [0, 0]} | group x: rank 0; expected each once",
+        "{'0': [1]} | group 0: has ranks [1]; in a trace \"0\" means all 2; expected all of them, or another name",
         "{'x': ['0']} | group x: rank 0; expected each once",
         "{'x': [0]} {'y': [0]} | more than one value; expected one JSON object",
         "{'x': [0], 'x': [1]} | no JSON",

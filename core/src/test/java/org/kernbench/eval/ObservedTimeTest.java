@@ -138,6 +138,11 @@ final class ObservedTimeTest {
     "matmul-composite, MATMUL",
     "all_reduce, COLLECTIVE",
     "gelu, ELEMENTWISE",
+    "fused-mlp, MATMUL",
+    "moe-dispatch, MATMUL",
+    "dw, MATMUL",
+    "dx12, MATMUL",
+    "dw-left, OTHER",
     "hello, OTHER"
   })
   void kindOf_kernelNames_areTheirClass(String kernel, OperationClass kind) {

@@ -167,6 +167,22 @@ class BadMachineTest {
     }
   }
 
+  /** The way that is too long for its slots names what is on it, and no link that is not. */
+  @ParameterizedTest
+  @CsvSource({"20-28 10 GB/s, system.network", "0-8 50 GB/s, system.network"})
+  void warning_ofAQueue_isAtWhatItsWayGoesOver(String link, String key) {
+    Machine machine =
+        Machines.load(
+            "ring",
+            List.of(
+                "system.network=[{kind: switch, size: 8, bandwidth: 400 GB/s, latency: 900 ns}, {kind: ring, size: 4, bandwidth: 25 GB/s, latency: 500 ns}]",
+                "system.sips.links=" + link));
+    assertThat(machine.warnings().stream().map(Object::toString))
+        .filteredOn(w -> w.contains("fewer bytes in flight") && w.contains("next sip"))
+        .allMatch(w -> w.contains(key + ": "))
+        .isNotEmpty();
+  }
+
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',

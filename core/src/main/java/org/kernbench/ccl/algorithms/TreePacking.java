@@ -235,7 +235,7 @@ final class TreePacking {
       for (int row = 0; row < rows; row++) {
         // With one more tree, in units of the fullest; the power makes the fullest count alone.
         double after = (own.get(row) + load[row] + 1.0 / count) / rates.get(row);
-        price[row] = Math.pow(after / (full + 1e-30), STEEPNESS) / rates.get(row) + 1e-30;
+        price[row] = StrictMath.pow(after / (full + 1e-30), STEEPNESS) / rates.get(row) + 1e-30;
       }
       trees[at] = cheapest(price);
       change(load, trees[at], 1.0 / count);

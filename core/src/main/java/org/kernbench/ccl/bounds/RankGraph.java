@@ -546,7 +546,9 @@ public final class RankGraph {
         from[i] = machine.linkFrom(id);
         to[i] = machine.linkTo(id);
         latency[i] = link.latencyPs() + machine.messagePs(id);
-        rate[i++] = machine.isUncontended(id) ? UNLIMITED : link.rate().bytesPerSecond();
+        boolean isFree =
+            machine.isUncontended(id) || link.rate().isInWholeNs(); // small ones take 0
+        rate[i++] = isFree ? UNLIMITED : link.rate().bytesPerSecond();
       }
       first = new int[nodes + 1];
       order = new int[n];

@@ -113,6 +113,12 @@ public final class ByDimension implements CollectiveAlgorithm {
     return along.get(axis);
   }
 
+  /**
+   * How often a rank holds its part of an all-to-all over several dimensions at most: what it has
+   * read or what has come along the one before, the messages made of it, and what comes.
+   */
+  private static final int HELD_OF_EACH = 4;
+
   private static final class Serial implements Schedule {
     private final Group group;
     private final IpcqSpec queues;
@@ -260,13 +266,17 @@ public final class ByDimension implements CollectiveAlgorithm {
     }
 
     /**
-     * So many blocks that a rank has room for all that it holds at once: in an all-to-all round a
-     * ring it reads what it has for all others before the first of it has gone.
+     * So many blocks that a rank has room for all that it holds at once in an all-to-all: round a
+     * ring what it has read for all others before the first of it has gone, from each to each what
+     * has come, too; over several dimensions that of one beside what is made of it for the next.
+     *
+     * @param longest elements of the longest message, were it one block
      */
     private long heldTogether(CollectiveCall call, long longest) {
-      if (call.op() != CollectiveOp.ALL_TO_ALL || !steps.contains(Step.RING)) {
+      if (call.op() != CollectiveOp.ALL_TO_ALL) {
         return 1;
       }
+      int times = axes.count() > 1 ? HELD_OF_EACH : steps.getFirst() == Step.RING ? 1 : 2;
       long ends = 0;
       for (int a = 0; a < axes.count(); a++) {
         int others = axes.axis(a).size() - 1;
@@ -274,9 +284,9 @@ public final class ByDimension implements CollectiveAlgorithm {
       }
       boolean inTcm = queues.bufferKind() == BufferKind.TCM;
       long slots = inTcm ? ends * lanes() * queues.slots() * queues.slotBytes() : 0;
-      long size = call.dtype().sizeBytes();
-      long room = group.machine().pe().tcm().sizeBytes() - slots - longest * size;
-      return room <= 0 ? 1 : Math.ceilDiv(elements(call) * size, room);
+      long room = group.machine().pe().tcm().sizeBytes() - slots;
+      long held = times * elements(call) + longest;
+      return room <= 0 ? 1 : Math.ceilDiv(held * call.dtype().sizeBytes(), room);
     }
 
     /** Whether messages of the last dimension may be as long as those of the first. */

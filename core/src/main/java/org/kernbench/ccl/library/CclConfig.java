@@ -22,6 +22,7 @@ import org.kernbench.ccl.DimensionSteps;
 import org.kernbench.config.ConfigException;
 import org.kernbench.config.ConfigMap;
 import org.kernbench.config.ConfigTree;
+import org.kernbench.config.FilesRead;
 import org.kernbench.config.Position;
 import org.kernbench.config.Problems;
 import org.kernbench.config.Suggest;
@@ -252,6 +253,11 @@ public final class CclConfig {
   /** The table that {@code auto} goes by, if there is one; see {@link TuningTable}. */
   public Optional<Path> table() {
     return table;
+  }
+
+  /** All that it says, with what its table says now: equal where collectives do the same. */
+  public String content() {
+    return tree.plain() + "\n" + table.map(FilesRead::contentOf).orElse("");
   }
 
   /** Names of all algorithms: those of the file, then the others that are built in. */

@@ -43,8 +43,8 @@ public final class SteadyForecast {
   private record Multiple(double ratio, double drift) {
     /** Whether it is near enough if it drifts on up to a vector that is longer. */
     boolean isSteady(double timesLonger) {
-      double steps = Math.log(timesLonger) / Math.log(STEP);
-      return Math.pow(Math.max(drift, 1 / drift), Math.max(1, steps)) <= STEADY;
+      double steps = StrictMath.log(timesLonger) / StrictMath.log(STEP);
+      return StrictMath.pow(Math.max(drift, 1 / drift), Math.max(1, steps)) <= STEADY;
     }
   }
 

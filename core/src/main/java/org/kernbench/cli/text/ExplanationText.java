@@ -187,9 +187,7 @@ public final class ExplanationText {
       out.append(
           String.format(
               Locale.ROOT,
-              leftOut.isEmpty()
-                  ? "  The other %d numbers of the machine do not change it.%n"
-                  : "  The other %d numbers of the machine have no computed effect.%n",
+              "  The other %d numbers of the machine have no computed effect.%n",
               all.size() - shown.size() - counts.size()));
     }
     leftOut.ifPresent(what -> out.append("  Note: ").append(what).append(".\n"));

@@ -1,5 +1,6 @@
 package org.kernbench.device.log;
 
+import java.util.List;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.machine.Route;
@@ -11,7 +12,7 @@ import org.kernbench.machine.spec.GemmSpec;
  * What streaming tiles through a PE costs, for planners that predict instead of simulating.
  *
  * @param compute cost of commands on GEMM and MATH
- * @param bytesPerPs rate of the PE's own slice of HBM
+ * @param bytesPerPs rate of the narrowest link from the PE's own slice of HBM to it
  * @param latencyPs time of a load or store of no bytes, set-up included
  * @param readQueues loads in progress at once
  * @param writeQueues stores in progress at once
@@ -41,6 +42,33 @@ public record StreamCosts(
     int tileN,
     int buffers) {
   private static final int SAMPLE_BYTES = 1 << 20;
+
+  /**
+   * What loads and stores of a PE move at most together, in bytes per picosecond: both pass the
+   * port of its slice of HBM, and each the links of its own direction.
+   */
+  public static double bothWaysBytesPerPs(Machine machine, Pe pe) {
+    double port = Double.POSITIVE_INFINITY;
+    double links = 0;
+    for (Route way :
+        List.of(
+            machine.route(machine.hbmNode(pe), machine.peNode(pe)),
+            machine.route(machine.peNode(pe), machine.hbmNode(pe)))) {
+      double narrowest = Double.POSITIVE_INFINITY;
+      for (int link : way.links()) {
+        double rate =
+            (double) SAMPLE_BYTES
+                / Math.max(1, machine.specOf(link).rate().durationPs(SAMPLE_BYTES));
+        if (machine.linkKind(link).isMemoryPort()) {
+          port = Math.min(port, rate);
+        } else {
+          narrowest = Math.min(narrowest, rate);
+        }
+      }
+      links += narrowest;
+    }
+    return Math.min(port, links);
+  }
 
   /** The costs of a PE. */
   public static StreamCosts of(Machine machine, Pe pe) {

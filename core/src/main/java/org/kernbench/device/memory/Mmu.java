@@ -24,6 +24,9 @@ public final class Mmu {
   private final int pageShift;
   private State state;
 
+  /** What was the state before another came to be: its arrays are the next copy's. */
+  private @Nullable State spare;
+
   /** Remembers what is looked up; null if nobody wants to know. */
   private @Nullable Lookups noted;
 
@@ -52,12 +55,14 @@ public final class Mmu {
       this.pageShift = pageShift;
     }
 
-    private State(State other) {
-      this(new Tlb(other.tlb), other.pageShift);
-      this.newestStart = other.newestStart;
-      this.newestEnd = other.newestEnd;
-      this.lookups = other.lookups;
-      this.misses = other.misses;
+    /** As another is, which goes its own way. */
+    private State becomesAs(State other) {
+      tlb.becomesAs(other.tlb);
+      newestStart = other.newestStart;
+      newestEnd = other.newestEnd;
+      lookups = other.lookups;
+      misses = other.misses;
+      return this;
     }
 
     private boolean isNewest(long from, long extent) {
@@ -181,11 +186,14 @@ public final class Mmu {
 
   /** A copy of the state as it is. */
   public State state() {
-    return new State(state);
+    State copy = spare == null ? new State(new Tlb(entries), pageShift) : spare;
+    spare = null;
+    return copy.becomesAs(state);
   }
 
   /** It comes to be, all at once. */
   public void becomes(State other) {
+    spare = state;
     state = other;
   }
 

@@ -41,19 +41,26 @@ final class Tlb {
     this.buckets = emptyBuckets(room);
   }
 
-  /** A copy, which goes its own way. */
-  Tlb(Tlb other) {
-    this.limit = other.limit;
-    this.size = other.size;
-    this.keys = other.keys.clone();
-    this.nextInBucket = other.nextInBucket.clone();
-    this.newer = other.newer.clone();
-    this.older = other.older.clone();
-    this.buckets = other.buckets.clone();
-    this.newest = other.newest;
-    this.oldest = other.oldest;
-    this.free = other.free;
-    this.evictions = other.evictions;
+  /** Holds what another of the same limit holds, which goes its own way. */
+  void becomesAs(Tlb other) {
+    size = other.size;
+    if (keys.length == other.keys.length) {
+      System.arraycopy(other.keys, 0, keys, 0, size);
+      System.arraycopy(other.nextInBucket, 0, nextInBucket, 0, size);
+      System.arraycopy(other.newer, 0, newer, 0, size);
+      System.arraycopy(other.older, 0, older, 0, size);
+      System.arraycopy(other.buckets, 0, buckets, 0, buckets.length);
+    } else {
+      keys = other.keys.clone();
+      nextInBucket = other.nextInBucket.clone();
+      newer = other.newer.clone();
+      older = other.older.clone();
+      buckets = other.buckets.clone();
+    }
+    newest = other.newest;
+    oldest = other.oldest;
+    free = other.free;
+    evictions = other.evictions;
   }
 
   /** How many entries were forgotten for others so far. */

@@ -126,10 +126,10 @@ public final class Fold {
    * @throws CannotFoldException if one does something else than those of package 0
    */
   public void compareHosts(ObjIntConsumer<Simulator> host) {
-    Simulator.HostTape first = hostTape(host, 0);
+    Simulator.HostTape first = hostTape(host, 0, null);
     int n = machine.sips();
     for (int sip : new TreeSet<>(List.of(1 % n, n / 2, n - 1))) {
-      Simulator.HostTape.difference(first, hostTape(host, sip))
+      Simulator.HostTape.difference(first, hostTape(host, sip, first))
           .ifPresent(difference -> {
             throw new CannotFoldException(
                 "of the host programs of packages 0 and %s %s; let all ranks do alike"
@@ -139,8 +139,9 @@ public final class Fold {
     }
   }
 
-  private Simulator.HostTape hostTape(ObjIntConsumer<Simulator> host, int sip) {
-    Simulator.HostTape tape = new Simulator.HostTape(machine);
+  private Simulator.HostTape hostTape(
+      ObjIntConsumer<Simulator> host, int sip, Simulator.@Nullable HostTape expected) {
+    Simulator.HostTape tape = new Simulator.HostTape(machine, expected);
     host.accept(Simulator.openFor(tape, machine), sip);
     return tape;
   }

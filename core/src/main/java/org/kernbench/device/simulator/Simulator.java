@@ -469,20 +469,39 @@ public final class Simulator implements AutoCloseable {
     /**
      * A step of the program.
      *
-     * @param what in words
+     * @param what in words, which the name follows
+     * @param name of a kernel or tensor
      * @param pes where
      * @param stream of a launch
      * @param on what it depends on
      */
-    record Step(String what, List<Pe> pes, int stream, Object on) {}
+    record Step(String what, String name, List<Pe> pes, int stream, Object on) {}
 
     private final Machine machine;
     private final OpLog log;
+    private final @Nullable HostTape expected;
+
+    /** The PEs of the memory that was mapped last: most of it lies on the same. */
+    private int[] lastHolders = {};
+
+    private List<Pe> lastPes = List.of();
     private final List<Step> steps = new ArrayList<>();
 
-    HostTape(Machine machine) {
+    /**
+     * @param expected the tape of a program that probably does the same; a step that is equal to
+     *     the one there is kept once
+     */
+    HostTape(Machine machine, @Nullable HostTape expected) {
       this.machine = machine;
       this.log = new OpLog(machine, 0);
+      this.expected = expected;
+    }
+
+    private void add(Step step) {
+      int at = steps.size();
+      boolean same =
+          expected != null && at < expected.steps.size() && expected.steps.get(at).equals(step);
+      steps.add(same ? expected.steps.get(at) : step);
     }
 
     /** In words, the first step in which two programs differ; empty if they are the same. */
@@ -511,7 +530,8 @@ public final class Simulator implements AutoCloseable {
       }
       Step step = steps.get(at);
       String more = step.pes.size() > 1 ? " and %s more".formatted(step.pes.size() - 1) : "";
-      return step.pes.isEmpty() ? step.what : step.what + " on " + step.pes.getFirst() + more;
+      String what = step.what + step.name;
+      return step.pes.isEmpty() ? what : what + " on " + step.pes.getFirst() + more;
     }
 
     @Override
@@ -531,7 +551,7 @@ public final class Simulator implements AutoCloseable {
       for (Pe pe : spec.pes()) {
         launch.finished(machine.peIndex(pe), 0, -1, 0);
       }
-      steps.add(new Step("launch of " + spec.name(), spec.pes(), spec.stream(), key(program)));
+      add(new Step("launch of ", spec.name(), spec.pes(), spec.stream(), key(program)));
       return launch;
     }
 
@@ -543,8 +563,11 @@ public final class Simulator implements AutoCloseable {
 
     @Override
     public void mapped(PageMap.Range range) {
-      List<Pe> holders = Arrays.stream(range.holders).mapToObj(machine::peAt).toList();
-      steps.add(new Step("memory of " + range.name, holders, 0, List.of(range.start, range.end)));
+      if (!Arrays.equals(range.holders, lastHolders)) {
+        lastHolders = range.holders.clone();
+        lastPes = Arrays.stream(lastHolders).mapToObj(machine::peAt).toList();
+      }
+      add(new Step("memory of ", range.name, lastPes, 0, List.of(range.start, range.end)));
     }
 
     @Override
@@ -562,7 +585,7 @@ public final class Simulator implements AutoCloseable {
 
     @Override
     public long hostCopy(PhysicalAddress at, long bytes, CopyDirection direction) {
-      steps.add(new Step("copy by the host", List.of(), 0, List.of(at, bytes, direction)));
+      add(new Step("copy by the host", "", List.of(), 0, List.of(at, bytes, direction)));
       return 0;
     }
 

@@ -103,6 +103,8 @@ final class CollectiveBench implements Bench {
       throw new UsageException("collective measures time; use --mode full or --mode time");
     }
     Machine machine = context.machine();
+    context.refuseCcl(
+        List.of("defaults.algorithm=", "defaults.operations."), "--param algorithm=NAME");
     CclConfig config = context.ccl(List.of());
     CollectiveOp op = context.param(OP);
     RankLevel level = context.param(RANK_LEVEL);

@@ -144,8 +144,8 @@ final class CompositeBench implements Bench {
       int depth = context.param(k);
       int columns = context.param(n);
       DType d = KernelBed.dtype(context);
-      HostValues av = bed.random(1, RowStream.elements("m", rows, "k", depth), d);
-      HostValues bv = bed.random(2, RowStream.elements("k", depth, "n", columns), d);
+      HostValues av = bed.eighths(1, RowStream.elements("m", rows, "k", depth));
+      HostValues bv = bed.eighths(2, RowStream.elements("k", depth, "n", columns));
       HostValues biasValues = bed.random(3, columns, d);
       HostValues moreValues = bed.random(4, RowStream.elements("m", rows, "n", columns), d);
       Pe pe = bed.places(KernelBed.Over.CUBE).getFirst();

@@ -61,8 +61,8 @@ final class Gpt3QkvBench implements Bench {
   }
 
   /** Made again where they are compared: all of them as f64 would take four times their room. */
-  private static HostValues weights(KernelBed bed, int rank, int n, DType d) {
-    return bed.random(2 + rank, n, d);
+  private static HostValues weights(KernelBed bed, int rank, int n) {
+    return bed.eighths(2 + rank, n);
   }
 
   @Override
@@ -76,12 +76,12 @@ final class Gpt3QkvBench implements Bench {
       int m = context.param(BATCH);
       int k = context.param(HIDDEN);
       DType d = KernelBed.dtype(context);
-      HostValues x = bed.bed().random(1, m * k, d);
+      HostValues x = bed.bed().eighths(1, m * k);
       Variable in = bed.activation("x", d, x, m, k);
       List<HostValues> ws = new ArrayList<>();
       List<Parameter> weights = new ArrayList<>();
       for (String name : List.of("query", "key", "value")) {
-        HostValues w = bed.bed().random(2 + ws.size(), k * k, d);
+        HostValues w = bed.bed().eighths(2 + ws.size(), k * k);
         ws.add(w);
         weights.add(bed.weight(name, d, w, k, k));
       }
@@ -106,14 +106,15 @@ final class Gpt3QkvBench implements Bench {
       DType d = KernelBed.dtype(context);
       List<Pe> pes = bed.places(KernelBed.Over.PACKAGE);
       int p = pes.size();
-      HostValues x = bed.random(1, m * k, d);
+      RowStream.elements("hidden", k, "columns of a PE", Math.ceilDiv(n, p));
+      HostValues x = bed.eighths(1, m * k);
       Tensor[] as = new Tensor[p];
       Tensor[] bs = new Tensor[p];
       Tensor[] ys = new Tensor[p];
       for (int r = 0; r < p; r++) {
         int columns = ShardedGemm.start(n, r + 1, p) - ShardedGemm.start(n, r, p);
         as[r] = bed.tensor(pes.get(r), "x" + r, d, x, m, k);
-        bs[r] = bed.tensor(pes.get(r), "w" + r, d, weights(bed, r, k * columns, d), k, columns);
+        bs[r] = bed.tensor(pes.get(r), "w" + r, d, weights(bed, r, k * columns), k, columns);
         ys[r] = bed.empty(pes.get(r), "y" + r, d, m, columns);
       }
       Launch launch =
@@ -125,7 +126,7 @@ final class Gpt3QkvBench implements Bench {
               });
       for (int r = 0; r < p; r++) {
         int columns = ys[r].shape().dim(1);
-        HostValues own = weights(bed, r, k * columns, d);
+        HostValues own = weights(bed, r, k * columns);
         HostValues want = bed.values(() -> KernelBed.product(x.get(), own.get(), m, k, columns));
         bed.check(ys[r], want, () -> KernelBed.productBound(d, k, want.get()));
       }

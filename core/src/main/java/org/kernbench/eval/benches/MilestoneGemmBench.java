@@ -306,7 +306,7 @@ public final class MilestoneGemmBench implements Illustrated {
       long crit = context.mode() == Mode.VALUES ? 0 : launch.criticalPs();
       Pe first = launch.pes().getFirst(); // all are of one package
       double peak = machine.pe(first.sip()).gemm().peakFlops() / 1e12; // per picosecond
-      double memory = StreamCosts.of(machine, first).bytesPerPs();
+      double memory = StreamCosts.bothWaysBytesPerPs(machine, first);
       long bound = (long) Math.floor(Math.max(flops / peak, bytes / memory) * (1 - 1e-9));
       if (crit > 0) {
         outcome.time(crit, bound, flops / peak > bytes / memory ? "compute" : "memory");
@@ -329,7 +329,7 @@ public final class MilestoneGemmBench implements Illustrated {
       }
       row.put("tflop_per_s", Numbers.rounded(crit > 0 ? 2.0 * m * k * n / crit : 0));
       row.put("peak_tflop_per_s", Numbers.rounded(peak * pes));
-      row.put("memory_gb_per_s", Numbers.rounded(memory * 1000));
+      row.put("memory_gb_per_s", Numbers.rounded(memory * pes * 1000));
       row.put("bound_ns", Numbers.ns(bound));
       row.put("roofline_share", Numbers.share(crit > 0 ? (double) bound / crit : 0));
       row.put("theory_ns", Numbers.rounded(theoryPs / 1000));

@@ -6,6 +6,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.IntBinaryOperator;
+import org.kernbench.ccl.bounds.Bounds;
 import org.kernbench.ccl.library.CclConfig;
 import org.kernbench.ccl.library.CollectiveLibrary;
 import org.kernbench.config.UsageException;
@@ -79,7 +80,7 @@ final class RankScaleBench implements Bench {
           "--param group: got %s, which does not divide %s ranks; use a divisor"
               .formatted(row, ranks));
     }
-    CclConfig config = context.ccl(List.of("defaults.algorithm=ring"));
+    CclConfig config = context.cclWith(List.of("defaults.algorithm=ring"));
     Machine machine = context.machine("ring", List.of("system.sips.count=" + ranks));
     RingScaleBench.checkPackages(machine, ranks);
     CollectiveLibrary library = CollectiveLibrary.open(machine, config);
@@ -117,8 +118,9 @@ final class RankScaleBench implements Bench {
       if (context.mode() != Mode.VALUES) {
         long first = history.stream().mapToLong(CollectiveRun::startPs).min().orElse(0);
         long last = history.stream().mapToLong(CollectiveRun::endPs).max().orElse(0);
-        long bound = history.stream().mapToLong(CollectiveRun::durationPs).max().orElse(0);
-        outcome.time(last - first, bound, "longest call");
+        CollectiveRun one = history.getFirst(); // an all-reduce of a row, which every run has
+        Bounds.Bound bound = Bounds.allReduce(machine, one.launch().pes(), one.bytes());
+        outcome.time(last - first, bound.ps(), bound.kind());
         history.stream()
             .max(Comparator.comparingLong(CollectiveRun::endPs))
             .ifPresent(run -> outcome.explained(log, first, run.launch(), run.queues().spec()));

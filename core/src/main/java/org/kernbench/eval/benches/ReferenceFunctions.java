@@ -22,7 +22,7 @@ final class ReferenceFunctions {
       sum += term;
       term *= x * x / (2 * k + 1);
     }
-    return x * (0.5 + sum * Math.exp(-x * x / 2) / Math.sqrt(2 * Math.PI));
+    return x * (0.5 + sum * StrictMath.exp(-x * x / 2) / Math.sqrt(2 * Math.PI));
   }
 
   /**
@@ -40,7 +40,7 @@ final class ReferenceFunctions {
     }
     double sum = 0;
     for (int i = 0; i < row.length; i++) {
-      y[i] = Math.exp(row[i] - largest);
+      y[i] = StrictMath.exp(row[i] - largest);
       sum += y[i];
     }
     for (int i = 0; i < row.length; i++) {

@@ -63,7 +63,7 @@ final class RingScaleBench implements Bench {
               .formatted(bytes, dtype.sizeBytes(), dtype.code()));
     }
     CclConfig config =
-        context.ccl(
+        context.cclWith(
             List.of(
                 "defaults.algorithm=ring",
                 "algorithms.ring.sub_chunks=" + context.param(SUB_CHUNKS)));

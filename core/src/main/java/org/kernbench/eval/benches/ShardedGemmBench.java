@@ -117,7 +117,10 @@ final class ShardedGemmBench implements Bench {
             case GROUPED -> job.groups(true);
             case DEVICE -> throw new AssertionError("runs on a device");
           };
-      return outcome.condition("pes", job.pes.size());
+      return outcome
+          .condition("pes", job.pes.size())
+          .condition("products", job.products)
+          .condition("product_rows", job.rows);
     }
   }
 
@@ -139,9 +142,9 @@ final class ShardedGemmBench implements Bench {
       int k = context.param(K);
       int n = context.param(N);
       DType d = KernelBed.dtype(context);
-      HostValues x = bed.bed().random(1, m * k, d);
-      HostValues w = bed.bed().random(2, n * k, d);
-      HostValues dy = bed.bed().random(3, m * n, d);
+      HostValues x = bed.bed().eighths(1, m * k);
+      HostValues w = bed.bed().eighths(2, n * k);
+      HostValues dy = bed.bed().eighths(3, m * n);
       switch (context.param(PASS)) {
         case FORWARD -> {
           Variable y =
@@ -180,6 +183,15 @@ final class ShardedGemmBench implements Bench {
     final HostValues a;
     final HostValues b;
 
+    /** Whether the number of PEs was asked for. */
+    final boolean asked;
+
+    /** The products of all PEs. */
+    int products = 1;
+
+    /** Their rows together. */
+    long rows;
+
     Job(KernelBed bed, BenchContext context, List<Pe> pes) {
       this.bed = bed;
       this.pes = pes;
@@ -187,8 +199,10 @@ final class ShardedGemmBench implements Bench {
       this.k = context.param(K);
       this.n = context.param(N);
       this.d = KernelBed.dtype(context);
-      this.a = bed.random(1, m * k, d);
-      this.b = bed.random(2, k * n, d);
+      this.a = bed.eighths(1, m * k);
+      this.b = bed.eighths(2, k * n);
+      this.asked = context.param(PES) > 0;
+      this.rows = m;
     }
 
     int start(int extent, int part) {
@@ -302,8 +316,10 @@ final class ShardedGemmBench implements Bench {
       for (int r = 0; r < p; r++) {
         bed.check(ys[r], want.rows(n, start(m, r), start(m, r + 1)), bound(want));
       }
-      KernelBed.Work own = work(m, size(k, 0), n);
-      return bed.outcome(launch, own);
+      // each reads its part of A and B, and writes its own rows: the partial sums may stay inside
+      int depth = size(k, 0);
+      double elements = (double) m * depth + (double) depth * n + (double) size(m, 0) * n;
+      return bed.outcome(launch, new KernelBed.Work(2.0 * m * depth * n, elements * d.sizeBytes()));
     }
 
     Outcome ring() {
@@ -340,6 +356,11 @@ final class ShardedGemmBench implements Bench {
 
     Outcome summa() {
       int side = (int) Math.sqrt(pes.size());
+      if (asked && side * side != pes.size()) {
+        throw new UsageException(
+            "--param pes=%s: split=summa is a square grid; expected %s or %s"
+                .formatted(pes.size(), side * side, (side + 1) * (side + 1)));
+      }
       pes = pes.subList(0, side * side);
       if (m < side || n < side || k < side) {
         throw new UsageException(
@@ -437,13 +458,15 @@ final class ShardedGemmBench implements Bench {
       Tensor[][] ys = new Tensor[p][each];
       List<Runnable> checks = new ArrayList<>();
       int most = 0;
+      products = p * each;
+      rows = 0;
       for (int r = 0; r < p; r++) {
         int all = 0;
         for (int g = 0; g < each; g++) {
           int number = r * each + g;
           int rows = unequal ? (number * 37 + m) % (m + 1) * (number == 0 ? 0 : 1) : m;
-          HostValues x = bed.random(100 + number, rows * k, d);
-          HostValues weights = bed.random(1000 + number, k * n, d);
+          HostValues x = bed.eighths(100 + number, rows * k);
+          HostValues weights = bed.eighths(1000 + number, k * n);
           as[r][g] = bed.tensor(pes.get(r), "a" + number, d, x, rows, k);
           bs[r][g] = bed.tensor(pes.get(r), "b" + number, d, weights, k, n);
           ys[r][g] = bed.empty(pes.get(r), "y" + number, d, rows, n);
@@ -453,6 +476,7 @@ final class ShardedGemmBench implements Bench {
           all += rows;
         }
         most = Math.max(most, all);
+        rows += all;
       }
       Launch launch =
           bed.run(

@@ -69,7 +69,9 @@ record ChartScale(double low, double high, int base, Unit unit) {
 
   /** From 0 to 1. */
   double at(double value) {
-    return base == 0 ? (value - low) / (high - low) : Math.log(value / low) / Math.log(high / low);
+    return base == 0
+        ? (value - low) / (high - low)
+        : StrictMath.log(value / low) / StrictMath.log(high / low);
   }
 
   boolean isLogarithmic() {
@@ -106,17 +108,17 @@ record ChartScale(double low, double high, int base, Unit unit) {
     if (unit == Unit.BYTES) {
       return power(2, Math.floor(log(2, length / 4) + 1e-9));
     }
-    double power = Math.pow(10, Math.floor(Math.log10(length / 4)));
+    double power = StrictMath.pow(10, Math.floor(StrictMath.log10(length / 4)));
     double share = length / 4 / power;
     return power * (share >= 5 ? 5 : share >= 2 ? 2 : 1);
   }
 
   private static double log(int base, double value) {
-    return Math.log(value) / Math.log(base);
+    return StrictMath.log(value) / StrictMath.log(base);
   }
 
   private static double power(int base, double exponent) {
-    return Math.pow(base, exponent);
+    return StrictMath.pow(base, exponent);
   }
 
   /** Three digits, without a power of ten where people do without. */
@@ -128,7 +130,7 @@ record ChartScale(double low, double high, int base, Unit unit) {
     if (size >= 1e7 || size < 1e-3) {
       return String.format(Locale.ROOT, "%.2e", value);
     }
-    int digits = (int) Math.max(0, 2 - Math.floor(Math.log10(size)));
+    int digits = (int) Math.max(0, 2 - Math.floor(StrictMath.log10(size)));
     String text = String.format(Locale.ROOT, "%,." + digits + "f", value);
     return text.contains(".") ? text.replaceFirst("\\.?0+$", "") : text;
   }

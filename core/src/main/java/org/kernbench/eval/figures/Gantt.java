@@ -112,7 +112,7 @@ public final class Gantt {
 
   /** A round step that gives about eight ticks. */
   private static double step(double end) {
-    double power = Math.pow(10, Math.floor(Math.log10(end / 8)));
+    double power = StrictMath.pow(10, Math.floor(StrictMath.log10(end / 8)));
     for (double digit : new double[] {1, 2, 5, 10}) {
       if (digit * power >= end / 8) {
         return digit * power;

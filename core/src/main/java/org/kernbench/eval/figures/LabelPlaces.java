@@ -78,10 +78,10 @@ final class LabelPlaces {
   }
 
   private double across(double x) {
-    return Math.log10(x) * perX;
+    return StrictMath.log10(x) * perX;
   }
 
   private double down(double y) {
-    return -Math.log10(y) * perY;
+    return -StrictMath.log10(y) * perY;
   }
 }

@@ -187,10 +187,13 @@ final class PlotLook {
     private List<NumberTick> ticks(TextAnchor anchor) {
       List<NumberTick> ticks = new ArrayList<>();
       int[] digits = getBase() == 10 ? new int[] {1, 2, 5} : new int[] {1};
-      double first = Math.floor(Math.log(getLowerBound()) / Math.log(getBase()) / step) * step;
-      for (double power = first; Math.pow(getBase(), power) <= getUpperBound(); power += step) {
+      double first =
+          Math.floor(StrictMath.log(getLowerBound()) / StrictMath.log(getBase()) / step) * step;
+      for (double power = first;
+          StrictMath.pow(getBase(), power) <= getUpperBound();
+          power += step) {
         for (int digit : digits) {
-          double value = digit * Math.pow(getBase(), power);
+          double value = digit * StrictMath.pow(getBase(), power);
           if (value >= getLowerBound() * (1 - 1e-9)
               && value <= Math.min(getUpperBound(), lastTick * (1 + 1e-9))) {
             ticks.add(

@@ -161,7 +161,7 @@ public final class Plots {
       measured += curve.style() == Style.MEASURED || curve.style() == Style.POINTS ? 1 : 0;
     }
     double base = x.getBase();
-    x.setRange(left / Math.pow(base, 0.25), right * Math.pow(base, roomAtRight));
+    x.setRange(left / StrictMath.pow(base, 0.25), right * StrictMath.pow(base, roomAtRight));
     x.endTicksAt(right); // what follows is room for labels
     double lowest = floor125(low * 0.95);
     y.setRange(lowest, high * 1.6);
@@ -206,12 +206,12 @@ public final class Plots {
   }
 
   private static double span(Range range) {
-    return Math.log10(range.getUpperBound() / range.getLowerBound());
+    return StrictMath.log10(range.getUpperBound() / range.getLowerBound());
   }
 
   /** The largest of 1, 2, 5 times a power of ten that is not above a value. */
   private static double floor125(double value) {
-    double power = Math.pow(10, Math.floor(Math.log10(value)));
+    double power = StrictMath.pow(10, Math.floor(StrictMath.log10(value)));
     return power * (value >= 5 * power ? 5 : value >= 2 * power ? 2 : 1);
   }
 
@@ -245,14 +245,14 @@ public final class Plots {
       }
     }
     order.sort(Comparator.comparingDouble((Integer i) -> last(curves.get(i).y())));
-    double step = Math.log10(high / low) * 17 / (HEIGHT - 170.0);
+    double step = StrictMath.log10(high / low) * 17 / (HEIGHT - 170.0);
     double below = Double.NEGATIVE_INFINITY;
     for (int i : order) {
       Curve c = curves.get(i);
-      double at = Math.max(Math.log10(last(c.y())), below + step);
+      double at = Math.max(StrictMath.log10(last(c.y())), below + step);
       below = at;
       XYTextAnnotation text =
-          new XYTextAnnotation("  " + c.label() + ending(c), last(c.x()), Math.pow(10, at));
+          new XYTextAnnotation("  " + c.label() + ending(c), last(c.x()), StrictMath.pow(10, at));
       text.setTextAnchor(TextAnchor.CENTER_LEFT);
       text.setFont(FigureFonts.plain(12));
       text.setPaint(renderer.getSeriesPaint(i));
@@ -298,7 +298,7 @@ public final class Plots {
 
   /** 1, 2 or 5 times a power of ten, so that an axis has five to ten ticks. */
   private static double step(double top) {
-    double power = Math.pow(10, Math.floor(Math.log10(top / 5)));
+    double power = StrictMath.pow(10, Math.floor(StrictMath.log10(top / 5)));
     return power * (top / 5 >= 5 * power ? 5 : top / 5 >= 2 * power ? 2 : 1);
   }
 

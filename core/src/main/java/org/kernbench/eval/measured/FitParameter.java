@@ -64,7 +64,7 @@ public record FitParameter(String path, double low, double high, String unit) {
   /** The value at a position, rounded as it is written. */
   double value(double position) {
     double value =
-        inRatios() ? low * Math.pow(high / low, position) : low + (high - low) * position;
+        inRatios() ? low * StrictMath.pow(high / low, position) : low + (high - low) * position;
     BigDecimal rounded =
         new BigDecimal(value).round(new MathContext(DIGITS, RoundingMode.HALF_EVEN));
     int decimals = DECIMALS_OF_TIMES.getOrDefault(unit, DECIMALS);

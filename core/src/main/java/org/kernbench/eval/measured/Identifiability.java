@@ -18,6 +18,9 @@ public final class Identifiability {
   private static final double ALIKE = 0.05;
 
   /** Of a normal distribution, two-sided. */
+  /** Student's t of 1 to 5 degrees of freedom, where the series is off. */
+  private static final double[] FEW = {12.7062047, 4.3026527, 3.1824463, 2.7764451, 2.5705818};
+
   private static final double Z_95 = 1.959964;
 
   /** From the median of magnitudes to the standard deviation of a normal distribution. */
@@ -125,7 +128,7 @@ public final class Identifiability {
     int n = parameters.size();
     double[][] sum = new double[n][n];
     for (int row = 0; row < slopes.length; row++) {
-      double w = Math.pow(weights[row], power);
+      double w = StrictMath.pow(weights[row], power);
       for (int i = 0; i < n; i++) {
         for (int j = 0; j < n; j++) {
           sum[i][j] += w * slopes[row][i] * slopes[row][j];
@@ -141,11 +144,17 @@ public final class Identifiability {
     return sorted.length % 2 == 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
   }
 
-  /** Student's t, 95 % two-sided, by the first terms of its series in 1 / degrees of freedom. */
+  /**
+   * Student's t, 95 % two-sided: from its table, or by the first terms of its series in 1 / degrees
+   * of freedom.
+   */
   static double student(int free) {
+    if (free <= FEW.length) {
+      return FEW[Math.max(1, free) - 1];
+    }
     double z = Z_95;
     double z2 = z * z;
-    double v = Math.max(2, free);
+    double v = free;
     double first = z * (z2 + 1) / 4;
     double second = z * ((5 * z2 + 16) * z2 + 3) / 96;
     double third = z * (((3 * z2 + 19) * z2 + 17) * z2 - 15) / 384;

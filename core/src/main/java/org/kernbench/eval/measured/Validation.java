@@ -29,7 +29,7 @@ public record Validation(MeasuredFile file, String machine, List<Compared> rows)
 
     /** The natural logarithm of simulated over measured. */
     public double logRatio() {
-      return Math.log(simulated.ps(row) / row.ps());
+      return StrictMath.log(simulated.ps(row) / row.ps());
     }
   }
 

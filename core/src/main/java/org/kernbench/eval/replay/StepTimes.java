@@ -5,6 +5,7 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 import org.kernbench.ccl.bounds.Bounds;
 import org.kernbench.chakra.NodeType;
 import org.kernbench.chakra.TraceNode;
@@ -28,10 +29,12 @@ final class StepTimes {
   private final RankLevel level;
   private final TraceVectors vectors;
   private final boolean recomputes;
-  private final double flopsPerSecond;
-  private final double bytesPerSecond;
   private final Map<List<Integer>, Bounds> bounds = new HashMap<>();
   private final Map<List<Object>, Long> known = new HashMap<>();
+  private final Map<Integer, Rates> rates = new HashMap<>();
+
+  /** What the PEs of a rank and their HBM can do together, per second. */
+  private record Rates(double flops, double bytes) {}
 
   /**
    * Times on a machine.
@@ -43,25 +46,40 @@ final class StepTimes {
     this.level = level;
     this.vectors = vectors;
     this.recomputes = recomputes;
-    Device device = Device.of(machine, level, 0);
-    int pes = device.cubes() * device.pes();
-    this.flopsPerSecond = machine.pe().gemm().peakFlops() * pes;
-    this.bytesPerSecond = (double) machine.hbm().rate().bytesPerSecond() * pes;
+  }
+
+  /** Those of a rank: packages may be slower than others. */
+  private Rates rates(int rank) {
+    return rates.computeIfAbsent(
+        rank,
+        r -> {
+          Device device = Device.of(machine, level, r);
+          int pes = device.cubes() * device.pes();
+          Pe lead = device.lead();
+          double bytes =
+              IntStream.of(machine.route(machine.peNode(lead), machine.hbmNode(lead)).links())
+                  .filter(link -> machine.linkKind(link).isMemoryPort())
+                  .mapToDouble(link -> machine.specOf(link).rate().bytesPerSecond())
+                  .min()
+                  .orElse(machine.hbm().rate().bytesPerSecond());
+          return new Rates(machine.pe(lead.sip()).gemm().peakFlops() * pes, bytes * pes);
+        });
   }
 
   /** The time of a computation, or the least time of a communication, in picoseconds. */
   long leastPs(TraceStep step) {
-    return step.type().isCommunication() ? boundPs(step) : localPs(step.node());
+    return step.type().isCommunication() ? boundPs(step) : localPs(step);
   }
 
   /** The time of work on one rank; 0 if nothing is known of it. */
-  long localPs(TraceNode node) {
+  long localPs(TraceStep step) {
+    TraceNode node = step.node();
     boolean moves = node.type() != NodeType.COMP;
     boolean hasSize = node.memoryBytes() > 0 || (!moves && node.operations() > 0);
     if ((recomputes || node.durationPs() == 0) && hasSize && (recomputes || moves)) {
+      Rates of = rates(step.ranks().getFirst());
       double seconds =
-          Math.max(
-              moves ? 0 : node.operations() / flopsPerSecond, node.memoryBytes() / bytesPerSecond);
+          Math.max(moves ? 0 : node.operations() / of.flops, node.memoryBytes() / of.bytes);
       return Math.max(1, Math.round(seconds * PS));
     }
     return node.durationPs();

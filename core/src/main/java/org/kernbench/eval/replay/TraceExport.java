@@ -20,6 +20,7 @@ import org.kernbench.chakra.TraceNode.Communication;
 import org.kernbench.chakra.TraceWriter;
 import org.kernbench.config.UsageException;
 import org.kernbench.device.log.LaunchLog;
+import org.kernbench.device.log.OpKind;
 import org.kernbench.device.log.OpLog;
 import org.kernbench.device.log.RankExchange;
 import org.kernbench.device.log.RankExchange.Hop;
@@ -99,6 +100,14 @@ public final class TraceExport {
     if (log.packagesPerRow() > 1) {
       throw new UsageException(
           "--export-chakra: one package was simulated for all; run with --fold off");
+    }
+    if (log.launches().ranks() == 0 && log.completed(OpKind.SEND) > 0) {
+      throw new UsageException(
+          """
+          --export-chakra: the messages of bench %s are between PEs, a trace has those between \
+          ranks; expected a bench with ranks, such as ccl-allreduce or train-step\
+          """
+              .formatted(result.bench()));
     }
     if (!log.launches().isComplete()) {
       throw new UsageException(

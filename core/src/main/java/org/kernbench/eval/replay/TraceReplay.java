@@ -129,7 +129,7 @@ final class TraceReplay {
   }
 
   private void compute(Torch torch, Pe pe, TraceStep step, List<Launch> before) {
-    long ps = times.localPs(step.node());
+    long ps = times.localPs(step);
     if (ps == 0) {
       instead.put(step.id(), before);
       return;

@@ -24,7 +24,10 @@ public final class ResultCsv {
 
   private ResultCsv() {}
 
-  /** One line for the run; for a bench of many points one line for each of its rows. */
+  /**
+   * One line for the run; for a bench of many points one line for each of its rows, after what is
+   * so for the whole run ({@code run_…} where a row has something else of that name).
+   */
   public static String write(RunResult r) {
     StringWriter text = new StringWriter();
     try (CsvWriter csv = writer(text)) {
@@ -33,15 +36,15 @@ public final class ResultCsv {
       run.put("machine", r.machineName());
       run.put("machine_hash", r.machineHash());
       run.put("mode", r.mode());
-      if (r.rows().isEmpty()) {
-        run.putAll(r.params());
-        run.put("status", r.status().word());
-        run.put("correct", r.values().<Object>map(ValueCheck::isCorrect).orElse(""));
-        run.put("max_abs_err", r.values().<Object>map(ValueCheck::maxAbsError).orElse(""));
-        run.putAll(r.metrics());
-        run.put("op_log_hash", r.sim().opLogHash());
-      }
+      Map<String, Object> more = new LinkedHashMap<>(r.params());
+      more.put("status", r.status().word());
+      more.put("correct", r.values().<Object>map(ValueCheck::isCorrect).orElse(""));
+      more.put("max_abs_err", r.values().<Object>map(ValueCheck::maxAbsError).orElse(""));
+      more.putAll(r.metrics());
+      more.put("op_log_hash", r.sim().opLogHash());
       List<Map<String, Object>> rows = r.rows().isEmpty() ? List.of(Map.of()) : r.rows();
+      more.forEach((name, value) ->
+          run.put(rows.getFirst().containsKey(name) ? "run_" + name : name, value));
       boolean first = true;
       for (Map<String, Object> row : rows) {
         Map<String, Object> line = new LinkedHashMap<>(run);

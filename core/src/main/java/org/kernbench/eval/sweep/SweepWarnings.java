@@ -19,7 +19,13 @@ final class SweepWarnings {
       Map.of(
           "ranks", List.of("ranks", "rank_level", "world_size", "stride"),
           "rank_level", List.of("rank_level"),
-          "bytes", List.of("n_elem", "dtype", "bytes", "min_size", "max_size"));
+          "bytes", List.of("n_elem", "dtype", "bytes", "min_size", "max_size"),
+          "pes", List.of("pes", "over", "rank_level"),
+          "products", List.of("products"),
+          "product_rows", List.of("m"));
+
+  private static final List<String> NAMES =
+      List.of("ranks", "rank_level", "bytes", "pes", "products", "product_rows");
 
   private SweepWarnings() {}
 
@@ -27,7 +33,7 @@ final class SweepWarnings {
   static List<String> of(Sweep sweep, List<Map<String, Object>> rows) {
     List<String> warnings = new ArrayList<>();
     for (Sweep.Axis axis : sweep.axes()) {
-      for (String what : List.of("ranks", "rank_level", "bytes")) {
+      for (String what : NAMES) {
         if (!isAsked(axis.name(), what)) {
           changed(sweep, rows, axis, what).ifPresent(warnings::add);
         }

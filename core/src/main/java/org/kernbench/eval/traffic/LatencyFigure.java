@@ -38,7 +38,7 @@ final class LatencyFigure {
 
   /** The next larger one of 1, 2, 2.5, 4, 5, 10 times a power of ten. */
   private static double rounded(double value) {
-    double power = Math.pow(10, Math.floor(Math.log10(value)));
+    double power = StrictMath.pow(10, Math.floor(StrictMath.log10(value)));
     for (double factor : new double[] {1, 1.5, 2, 2.5, 3, 4, 5, 6, 8}) {
       if (value <= factor * power * (1 + 1e-9)) {
         return factor * power;

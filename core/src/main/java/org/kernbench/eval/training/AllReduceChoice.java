@@ -174,7 +174,7 @@ final class AllReduceChoice {
   }
 
   private CclConfig ccl(String name, int ranks) {
-    return context.ccl(overrides(name, level, ranks));
+    return context.cclWith(overrides(name, level, ranks));
   }
 
   /** Calls of single PEs are for the library's own choice, which has forecasts for them. */

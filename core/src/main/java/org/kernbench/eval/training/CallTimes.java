@@ -2,6 +2,7 @@ package org.kernbench.eval.training;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.ConcurrentHashMap;
@@ -108,6 +109,15 @@ final class CallTimes {
     }
 
     private Shard shard(long elements, Shape shape) {
+      if (elements > Integer.MAX_VALUE) {
+        throw new UsageException(
+            String.format(
+                Locale.ROOT,
+                "a matrix of %s, %,d elements, at one device; expected at most %,d: a larger tp",
+                shape,
+                elements,
+                Integer.MAX_VALUE));
+      }
       MemoryAddress at = machine.addresses().hbm(pe(0), next);
       next += Math.ceilDiv(elements * DTYPE.sizeBytes(), FIRST_BYTE) * FIRST_BYTE;
       return new Shard("x", at, shape, DTYPE);

@@ -54,7 +54,7 @@ final class DocumentsParam {
     SplittableRandom random = new SplittableRandom(seed);
     List<Integer> lengths = new ArrayList<>();
     for (int left = tokens; left > 0; left -= lengths.getLast()) {
-      double length = Math.ceil(-mean * Math.log1p(-random.nextDouble()));
+      double length = Math.ceil(-mean * StrictMath.log1p(-random.nextDouble()));
       lengths.add((int) Math.clamp(length, 1, left));
     }
     return documents(lengths);

@@ -224,7 +224,8 @@ public final class GptStepBench implements Bench {
       known.clear();
     }
     return known.computeIfAbsent(
-        algorithm + "\n" + device, key -> new CallTimes(machine, ccl, algorithm));
+        String.join("\n", algorithm, ccl.content(), device),
+        key -> new CallTimes(machine, ccl, algorithm));
   }
 
   // ---- what comes out ----

@@ -33,7 +33,7 @@ record LayoutGrid(int tp, int cp, int dp, int pp, Zero zero, Recompute recompute
   }
 
   private static double doublings(int a, int b) {
-    return Math.abs(Math.log((double) a / b)) / Math.log(2);
+    return Math.abs(StrictMath.log((double) a / b)) / StrictMath.log(2);
   }
 
   /** As users write it; what divides nothing is left out of the second half. */

@@ -240,7 +240,7 @@ record ModelFile(TransformerConfig shape, boolean tied) {
           .with(yarn)
           .with(
               how.has("attention_factor") ? how.number("attention_factor") : length,
-              sharpens && all != 0 ? Math.pow(yarn.sharper(all), 2) : 1);
+              sharpens && all != 0 ? StrictMath.pow(yarn.sharper(all), 2) : 1);
     }
 
     private ModelFile model(TransformerConfig shape, boolean tiedByDefault) {

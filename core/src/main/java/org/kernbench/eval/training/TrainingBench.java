@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import org.kernbench.ccl.bounds.Bounds;
 import org.kernbench.ccl.library.CclConfig;
 import org.kernbench.ccl.library.CollectiveLibrary;
@@ -356,12 +357,12 @@ public final class TrainingBench implements Bench {
             .withMode(context.mode())
             .withSimulator(context.param(TrainingParams.ROWS).recording(context))
             .withSpread(spread);
+    // the last one made: those that are only tried before keep all that their host had in memory
+    AtomicReference<TrainingProgram> made = new AtomicReference<>();
     TrainingProgram program =
         replicas.run(
             why -> outcome.condition("fold", "no: " + why),
             folded -> {
-              List<TrainingProgram> programs =
-                  new ArrayList<>(); // those that are run first are tried
               TwoModuleStep.run(
                   folded,
                   machine,
@@ -369,8 +370,8 @@ public final class TrainingBench implements Bench {
                   options,
                   setup.ranks(),
                   () -> {
-                    programs.add(replicas.program(setup));
-                    return programs.getLast()::body;
+                    made.set(replicas.program(setup));
+                    return made.get()::body;
                   },
                   torch -> {
                     torch.foldNote().ifPresent(outcome::folded);
@@ -381,11 +382,11 @@ public final class TrainingBench implements Bench {
                         outcome,
                         torch,
                         setup,
-                        programs.getLast(),
+                        made.get(),
                         context.param(LEVEL),
                         context.param(TrainingParams.ROWS));
                   });
-              return programs.getLast();
+              return made.get();
             });
     if (context.mode() != Mode.TIME) {
       values(outcome, machine, sums.ofOneRank(), setup, program.record());

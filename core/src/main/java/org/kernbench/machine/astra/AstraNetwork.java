@@ -18,6 +18,12 @@ final class AstraNetwork {
   private static final BigDecimal MOST_RATE = BigDecimal.valueOf(1_000_000_000L);
   private static final BigDecimal MOST_LATENCY = BigDecimal.valueOf(1_000_000_000_000L);
 
+  /** As many as a machine can have. */
+  private static final long MOST_PACKAGES = 1 << 24;
+
+  /** As many as can be joined each to each. */
+  private static final int MOST_PEERS = 1024;
+
   private static final List<String> KINDS = List.of("Ring", "FullyConnected", "Switch");
 
   /**
@@ -59,9 +65,15 @@ final class AstraNetwork {
       network.dimensions.add(
           new Dimension(
               kind(root, kinds.get(d)),
-              size(root, sizes.get(d)),
+              size(root, kinds.get(d), sizes.get(d)),
               rate(root, rates.get(d)),
               latency(root, latencies.get(d))));
+    }
+    if (network.packages() > MOST_PACKAGES) {
+      root.problem(
+          "npus_count",
+          "got %s, more packages together than a machine can have; expected %s at most"
+              .formatted(String.join(", ", sizes), MOST_PACKAGES));
     }
     network.report(root, findings);
     for (String key : root.keys()) {
@@ -96,11 +108,16 @@ final class AstraNetwork {
     return KINDS.getFirst();
   }
 
-  private static int size(ConfigMap root, String text) {
-    if (text.matches("\\d{1,8}") && Integer.parseInt(text) > 1) {
+  private static int size(ConfigMap root, String kind, String text) {
+    boolean isEachToEach = kind.equals("FullyConnected");
+    long most = isEachToEach ? MOST_PEERS : MOST_PACKAGES;
+    if (text.matches("\\d{1,8}") && Integer.parseInt(text) > 1 && Integer.parseInt(text) <= most) {
       return Integer.parseInt(text);
     }
-    root.problem("npus_count", "got \"" + text + "\"; expected a whole number above 1");
+    root.problem(
+        "npus_count",
+        "got \"%s\"; expected a whole number from 2 to %s%s"
+            .formatted(text, most, isEachToEach ? " (FullyConnected)" : ""));
     return 2;
   }
 
@@ -161,7 +178,7 @@ final class AstraNetwork {
   long packages() {
     long packages = 1;
     for (Dimension each : dimensions) {
-      packages *= each.size();
+      packages = packages > MOST_PACKAGES ? packages : packages * each.size();
     }
     return packages;
   }

@@ -257,7 +257,10 @@ final class AstraSystem {
       findings.add(
           roofline && peakFlops > 0
               ? ImportedKey.taken(root, "peak-perf", "pe.gemm, at its peak whatever the shape")
-              : ImportedKey.idle(root, "peak-perf", "the roofline is switched off"));
+              : ImportedKey.idle(
+                  root,
+                  "peak-perf",
+                  roofline ? "0: it says no peak" : "the roofline is switched off"));
     }
   }
 

@@ -14,8 +14,8 @@ import org.kernbench.machine.spec.SipTopology;
  *
  * @param name which cut
  * @param ofSip true for cubes inside a package
- * @param links links that cross it in one direction and work
- * @param bytesPerSecond what they carry together in that direction
+ * @param links links that leave the first half and work
+ * @param bytesPerSecond what can cross it at once in one direction, in that with less
  */
 record Bisection(String name, boolean ofSip, int links, double bytesPerSecond) {
 
@@ -44,53 +44,87 @@ record Bisection(String name, boolean ofSip, int links, double bytesPerSecond) {
     return cuts;
   }
 
-  /** The packages in the first half of a dimension from the others; a switch is with the others. */
+  /** The packages in the first half of a dimension and the others. */
   private static Bisection acrossDimension(Machine machine, int d) {
     int half = machine.dimensions().get(d).size() / 2;
-    int links = 0;
-    double rate = 0;
+    Crossing crossing = new Crossing();
     for (int id = 0; id < machine.linkCount(); id++) {
       if (machine.linkKind(id) == LinkKind.SIP_TO_SIP
           && machine.dimensionOf(id) == d
           && !machine.isDead(id)) {
-        int from = machine.homeOf(machine.linkFrom(id));
-        int to = machine.homeOf(machine.linkTo(id));
-        boolean leaves = from < machine.sips() && machine.place(from, d) < half;
-        boolean stays = to < machine.sips() && machine.place(to, d) < half;
-        if (leaves && !stays) {
-          links++;
-          rate += machine.specOf(id).rate().bytesPerSecond();
-        }
+        crossing.add(
+            sideOf(machine, d, half, machine.homeOf(machine.linkFrom(id))),
+            sideOf(machine, d, half, machine.homeOf(machine.linkTo(id))),
+            machine.specOf(id).rate().bytesPerSecond());
       }
     }
-    return new Bisection("sips, across dimension " + d, false, links, rate);
+    return crossing.cut("sips, across dimension " + d, false);
+  }
+
+  private static Side sideOf(Machine machine, int d, int half, int home) {
+    return home >= machine.sips()
+        ? Side.SWITCH
+        : machine.place(home, d) < half ? Side.FIRST : Side.SECOND;
   }
 
   private static Bisection cut(Machine machine, String name, LinkKind kind, boolean alongX) {
-    int links = 0;
-    double rate = 0;
+    Crossing crossing = new Crossing();
     for (int id = 0; id < machine.linkCount(); id++) {
       if (machine.linkKind(id) == kind && !machine.isDead(id)) {
         Link link = machine.link(id);
         Node from = machine.node(link.fromNode());
-        Node to = machine.node(link.toNode());
-        boolean counted = kind == LinkKind.SIP_TO_SIP || from.sip() == 0;
-        if (counted
-            && isFirstHalf(machine, from, kind, alongX)
-            && !isFirstHalf(machine, to, kind, alongX)) {
-          links++;
-          rate += machine.specOf(id).rate().bytesPerSecond();
+        if (kind == LinkKind.SIP_TO_SIP || from.sip() == 0) {
+          crossing.add(
+              sideOf(machine, from, kind, alongX),
+              sideOf(machine, machine.node(link.toNode()), kind, alongX),
+              machine.specOf(id).rate().bytesPerSecond());
         }
       }
     }
-    return new Bisection(name, kind == LinkKind.CUBE_TO_CUBE, links, rate);
+    return crossing.cut(name, kind == LinkKind.CUBE_TO_CUBE);
   }
 
-  /** The switch counts as being on the far side, so that each link to it is counted once. */
-  private static boolean isFirstHalf(Machine machine, Node node, LinkKind kind, boolean alongX) {
-    if (node.kind() == NodeKind.SWITCH) {
-      return false;
+  /** Where a node is: in one half, in the other, or a switch between them. */
+  private enum Side {
+    FIRST,
+    SECOND,
+    SWITCH
+  }
+
+  /** What goes from side to side: from half to half at once, or into a switch and out of it. */
+  private static final class Crossing {
+    private final int[][] links = new int[Side.values().length][Side.values().length];
+    private final double[][] rates = new double[Side.values().length][Side.values().length];
+
+    void add(Side from, Side to, double rate) {
+      links[from.ordinal()][to.ordinal()]++;
+      rates[from.ordinal()][to.ordinal()] += rate;
     }
+
+    private double rate(Side from, Side to) {
+      int sw = Side.SWITCH.ordinal();
+      int a = from.ordinal();
+      int b = to.ordinal();
+      return rates[a][b] + Math.min(rates[a][sw], rates[sw][b]);
+    }
+
+    Bisection cut(String name, boolean ofSip) {
+      int first = Side.FIRST.ordinal();
+      return new Bisection(
+          name,
+          ofSip,
+          links[first][Side.SECOND.ordinal()] + links[first][Side.SWITCH.ordinal()],
+          Math.min(rate(Side.FIRST, Side.SECOND), rate(Side.SECOND, Side.FIRST)));
+    }
+  }
+
+  private static Side sideOf(Machine machine, Node node, LinkKind kind, boolean alongX) {
+    return node.kind() == NodeKind.SWITCH
+        ? Side.SWITCH
+        : isFirstHalf(machine, node, kind, alongX) ? Side.FIRST : Side.SECOND;
+  }
+
+  private static boolean isFirstHalf(Machine machine, Node node, LinkKind kind, boolean alongX) {
     if (kind == LinkKind.CUBE_TO_CUBE) {
       int width = machine.cubeMeshWidth();
       return alongX

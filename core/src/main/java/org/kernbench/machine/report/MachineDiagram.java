@@ -150,10 +150,10 @@ public final class MachineDiagram {
     if (machine.sipTopology() == SipTopology.SWITCH || shown <= 2) {
       return new double[] {half + sip * SIP_PITCH * 0.75, half};
     }
-    double radius = SIP_PITCH * 0.85 / (2 * Math.sin(Math.PI / shown));
+    double radius = SIP_PITCH * 0.85 / (2 * StrictMath.sin(Math.PI / shown));
     double angle = 2 * Math.PI * sip / shown - Math.PI / 2;
     return new double[] {
-      half + radius * (1 + Math.cos(angle)), half + radius * (1 + Math.sin(angle))
+      half + radius * (1 + StrictMath.cos(angle)), half + radius * (1 + StrictMath.sin(angle))
     };
   }
 

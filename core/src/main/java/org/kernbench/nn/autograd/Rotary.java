@@ -40,11 +40,11 @@ final class Rotary {
     Shape each = Shape.of(x.rows(), turned / 2);
     this.cos =
         graph
-            .constant(() -> table(at, angles, Math::cos), each, working, graph.name("cos"))
+            .constant(() -> table(at, angles, StrictMath::cos), each, working, graph.name("cos"))
             .value();
     this.sin =
         graph
-            .constant(() -> table(at, angles, Math::sin), each, working, graph.name("sin"))
+            .constant(() -> table(at, angles, StrictMath::sin), each, working, graph.name("sin"))
             .value();
   }
 

@@ -90,7 +90,7 @@ public record RotaryAngles(double base, Stretch stretch, double length, double s
 
     /** {@code 0.1 by ln(factor) + 1}: how much sharper attention is made for a longer sequence. */
     public double sharper(double by) {
-      return 0.1 * by * Math.log(factor) + 1;
+      return 0.1 * by * StrictMath.log(factor) + 1;
     }
   }
 
@@ -102,7 +102,7 @@ public record RotaryAngles(double base, Stretch stretch, double length, double s
   public double[] frequencies(int turned) {
     double[] all = new double[turned / 2];
     for (int i = 0; i < all.length; i++) {
-      double plain = Math.pow(base, -2.0 * i / turned);
+      double plain = StrictMath.pow(base, -2.0 * i / turned);
       all[i] =
           switch (stretch) {
             case AsTheyAre() -> plain;
@@ -133,6 +133,6 @@ public record RotaryAngles(double base, Stretch stretch, double length, double s
 
   /** The pair, or a place between two, that turns so often over the original length. */
   private double pairOf(double turns, Yarn s, int turned) {
-    return turned * Math.log(s.original / (turns * 2 * Math.PI)) / (2 * Math.log(base));
+    return turned * StrictMath.log(s.original / (turns * 2 * Math.PI)) / (2 * StrictMath.log(base));
   }
 }

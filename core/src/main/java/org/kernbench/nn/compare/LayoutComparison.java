@@ -536,7 +536,7 @@ final class LayoutComparison {
       double got = 0;
       for (Map.Entry<String, Gradient> e : one.gradients.entrySet()) {
         if (e.getValue().module() == module) {
-          expected += Math.pow(Vectors.norm(e.getValue().finished()), 2);
+          expected += StrictMath.pow(Vectors.norm(e.getValue().finished()), 2);
           boolean whole = e.getValue().sharding().axis().isEmpty();
           for (int r : having(e.getKey())) {
             RankGrid grid = grid(module);
@@ -547,7 +547,7 @@ final class LayoutComparison {
                     && (!whole || grid.coordinate(rank, Dim.TP) == 0);
             if (first) {
               Gradient g = gradient(r, e.getKey());
-              got += Math.pow(Vectors.norm(g.finished()), 2);
+              got += StrictMath.pow(Vectors.norm(g.finished()), 2);
             }
           }
         }

@@ -113,7 +113,7 @@ public final class StageCheck {
   private static double norm(StepRecord of) {
     double square = 0;
     for (Whole whole : of.of(Kind.GRADIENT).values()) {
-      square += Math.pow(Vectors.norm(whole.values()), 2);
+      square += StrictMath.pow(Vectors.norm(whole.values()), 2);
     }
     return Math.sqrt(square);
   }

@@ -207,8 +207,8 @@ public final class StepCheck {
     double off = 0;
     for (String name : reference.of(Kind.GRADIENT).keySet()) {
       double[] expected = values(reference, Kind.GRADIENT, name);
-      size += Math.pow(Vectors.norm(expected), 2);
-      off += Math.pow(allowed(Kind.GRADIENT, name, expected).mean, 2) * expected.length;
+      size += StrictMath.pow(Vectors.norm(expected), 2);
+      off += StrictMath.pow(allowed(Kind.GRADIENT, name, expected).mean, 2) * expected.length;
     }
     double most = size == 0 ? 0 : norm * Math.sqrt(off / size);
     return new Allowed(most, most);

@@ -34,7 +34,7 @@ public final class ExpertCosts {
    */
   public static double busiest(double tokens, int topK, int experts) {
     double mean = tokens * topK / experts;
-    return mean + Math.sqrt(2 * mean * Math.log(experts));
+    return mean + Math.sqrt(2 * mean * StrictMath.log(experts));
   }
 
   /** Rows that a grouped product computes: whole tiles for each expert. */

@@ -141,7 +141,7 @@ public sealed interface Routing {
     double[] times = new double[experts];
     for (int e = 0; e < experts; e++) {
       double uniform = ((mix(stream + e * 0x9E3779B97F4A7C15L) >>> 11) + 0.5) * 0x1p-53;
-      double slower = by.skew == 0 ? 1 : Math.pow(e + 1.0, by.skew);
+      double slower = by.skew == 0 ? 1 : StrictMath.pow(e + 1.0, by.skew);
       times[e] = -StrictMath.log(uniform) * slower;
     }
     if (!config.groups().limitsNothing()) {

@@ -163,7 +163,7 @@ public final class Init {
 
   /** Box and Muller's transform of two uniform numbers. */
   private static double gaussian(long stream, long index) {
-    double radius = Math.sqrt(-2 * Math.log(uniform(stream, 2 * index)));
-    return radius * Math.cos(2 * Math.PI * uniform(stream, 2 * index + 1));
+    double radius = Math.sqrt(-2 * StrictMath.log(uniform(stream, 2 * index)));
+    return radius * StrictMath.cos(2 * Math.PI * uniform(stream, 2 * index + 1));
   }
 }

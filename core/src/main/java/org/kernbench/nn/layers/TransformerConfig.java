@@ -179,7 +179,7 @@ public record TransformerConfig(
   /** Forty times the 4,096 positions that it has first seen. */
   private static RotaryAngles deepseekAngles() {
     RotaryAngles.Yarn yarn = new RotaryAngles.Yarn(40, 32, 1, 4096);
-    return RotaryAngles.PLAIN.with(yarn).with(1, Math.pow(yarn.sharper(1), 2));
+    return RotaryAngles.PLAIN.with(yarn).with(1, StrictMath.pow(yarn.sharper(1), 2));
   }
 
   /** Elements of a head of values. */

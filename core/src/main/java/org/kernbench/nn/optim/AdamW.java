@@ -42,8 +42,8 @@ public final class AdamW extends Optimizer {
   @Override
   void update(Slot slot, Tensor grad, List<Tensor> written) {
     Settings s = settings;
-    double correct1 = 1 - Math.pow(s.beta1, steps());
-    double correct2 = 1 - Math.pow(s.beta2, steps());
+    double correct1 = 1 - StrictMath.pow(s.beta1, steps());
+    double correct2 = 1 - StrictMath.pow(s.beta2, steps());
     double rate = rate();
     double decay = slot.parameter().shape().rank() > 1 ? s.decay : 0;
     List<Tensor> out = new ArrayList<>(written);

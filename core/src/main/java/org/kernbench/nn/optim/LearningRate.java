@@ -6,7 +6,7 @@ package org.kernbench.nn.optim;
  * that goes on from a {@link Checkpoint} goes on with its rate.
  *
  * @param peak rate after the warm-up
- * @param least rate at the end of the decay and after it
+ * @param least rate after the decay, and below no step of it; {@code CONSTANT} has none
  * @param warmup steps of the way up: step s of these has {@code peak s / warmup}
  * @param total steps until the decay has ended, warm-up included
  * @param decay the way down
@@ -49,7 +49,7 @@ public record LearningRate(double peak, double least, long warmup, long total, D
     if (step <= warmup) {
       return peak * step / warmup;
     }
-    if (decay == Decay.INVERSE_SQUARE_ROOT) {
+    if (decay == Decay.INVERSE_SQUARE_ROOT && step <= total) {
       return Math.max(least, peak * Math.sqrt(Math.max(1, warmup) / (double) step));
     }
     double done = total == warmup ? 1 : Math.min(1, (step - warmup) / (double) (total - warmup));
@@ -58,9 +58,10 @@ public record LearningRate(double peak, double least, long warmup, long total, D
 
   private double rest(double done) {
     return switch (decay) {
-      case CONSTANT, INVERSE_SQUARE_ROOT -> 1;
+      case CONSTANT -> 1;
+      case INVERSE_SQUARE_ROOT -> 0; // after the decay
       case LINEAR -> 1 - done;
-      case COSINE -> (1 + Math.cos(Math.PI * done)) / 2;
+      case COSINE -> (1 + StrictMath.cos(Math.PI * done)) / 2;
     };
   }
 }

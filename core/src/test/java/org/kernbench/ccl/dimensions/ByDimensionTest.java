@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -12,8 +14,12 @@ import org.kernbench.ccl.CollectiveException;
 import org.kernbench.ccl.CollectiveTrial;
 import org.kernbench.ccl.library.CclConfig;
 import org.kernbench.ccl.library.CollectiveLibrary;
+import org.kernbench.device.Mode;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
+import org.kernbench.tensor.DType;
+import org.kernbench.torch.collective.CollectiveOp;
+import org.kernbench.torch.collective.ReduceKind;
 import org.kernbench.torch.placement.RankLevel;
 
 /** Steps along dimensions that cannot be are refused, each in its own words. */
@@ -51,6 +57,47 @@ final class ByDimensionTest {
     assertThatThrownBy(() -> trial(setting))
         .isInstanceOf(CollectiveException.class)
         .hasMessage("algorithms." + NAME + "." + message.trim());
+  }
+
+  /** What a rank holds of an all-to-all over several levels fits beside the slots, however long. */
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "ring | 8, 8 | 20",
+        "direct | 8, 8 | 20",
+        "direct | 8, 8 | 22",
+        "ring | 4, 2, 4 | 19",
+        "direct | 4, 2, 4 | 20",
+        "direct | 16 | 22",
+        "[ring, direct] | 4, 8 | 21"
+      })
+  void allToAll_overSeveralLevels_fitsTcm(String along, String sizes, int log2) {
+    String levels =
+        Stream.of(sizes.split(", "))
+            .map("{kind: switch, size: %s, bandwidth: 100 GB/s, latency: 100 ns}"::formatted)
+            .collect(Collectors.joining(", ", "[", "]"));
+    Machine machine = Machines.load("ring", List.of("system.network=" + levels, "ipcq.slots=6"));
+    String yaml =
+        "defaults: {algorithm: ring}\nalgorithms: {%s: {along: %s}}".formatted(NAME, along);
+    CclConfig config = CclConfig.parse("my.yaml", yaml, List.of());
+    CollectiveTrial trial =
+        CollectiveTrial.of(
+            machine,
+            CollectiveLibrary.algorithm(config, NAME),
+            config.of(NAME),
+            RankLevel.SIP,
+            Bed.leads(machine, RankLevel.SIP, machine.sips()));
+    long elements = (1L << log2) / DType.F32.sizeBytes();
+
+    assertThat(
+            trial
+                .run(
+                    new CollectiveTrial.Question(
+                        CollectiveOp.ALL_TO_ALL, ReduceKind.SUM, DType.F32, -1, elements),
+                    Mode.TIME)
+                .problems())
+        .isEmpty();
   }
 
   @ParameterizedTest

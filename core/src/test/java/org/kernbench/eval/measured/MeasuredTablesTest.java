@@ -1,11 +1,18 @@
 package org.kernbench.eval.measured;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -20,6 +27,8 @@ import org.kernbench.eval.benches.BenchRegistry;
 final class MeasuredTablesTest {
   private static final Path TABLES =
       Path.of(System.getProperty("basedir", "."), "..", "examples", "measured");
+  private static final Path PAGE =
+      Path.of(System.getProperty("basedir", "."), "..", "docs", "validation", "hardware");
 
   @ParameterizedTest
   @CsvSource({
@@ -33,7 +42,46 @@ final class MeasuredTablesTest {
   void table_onItsMachine_isAsNearAsItWas(String name, double most) {
     MeasuredFile file =
         MeasuredFile.read(TABLES.resolve(name + ".csv").toString(), Optional.empty());
-    assertThat(validated(file, "dgx-a100").meanError()).isLessThan(most);
+    Validation found = validated(file, "dgx-a100");
+    assertThat(found.meanError()).isLessThan(most);
+    isAsPublished(name, found);
+  }
+
+  /** To the last digit of what stands in the page's data: a model that changes renews the page. */
+  private static void isAsPublished(String name, Validation found) {
+    String json = read(PAGE.resolve(name + ".json"));
+    assertThat(number(json, "mean_error")).isCloseTo(found.meanError(), within(0.000051));
+    assertThat(number(json, "bias")).isCloseTo(found.bias(), within(0.000051));
+    String page = read(PAGE.resolveSibling("hardware.md"));
+    assertThat(page)
+        .contains(
+            String.format(
+                Locale.ROOT,
+                "mean error **%.1f %%**, bias %+.1f %%",
+                found.meanError() * 100,
+                found.bias() * 100));
+  }
+
+  private static double number(String json, String name) {
+    Matcher m = Pattern.compile("\"" + name + "\": (-?[0-9.]+)").matcher(json);
+    assertThat(m.find()).isTrue();
+    return Double.parseDouble(m.group(1));
+  }
+
+  private static String read(Path file) {
+    try {
+      return Files.readString(file);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  @Test
+  void h100AllReduce_isAsPublished() {
+    String name = "h100_dgx_allreduce";
+    MeasuredFile all =
+        MeasuredFile.read(TABLES.resolve(name + ".csv").toString(), Optional.empty());
+    isAsPublished(name, validated(all, "dgx-h100"));
   }
 
   /** Below 1 MiB rows of two ranks differ by a factor of five without reason (ADR 0131). */

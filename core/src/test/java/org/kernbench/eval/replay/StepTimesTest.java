@@ -10,6 +10,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.kernbench.chakra.NodeType;
 import org.kernbench.chakra.TraceNode;
+import org.kernbench.chakra.TraceStep;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.tensor.DType;
@@ -55,8 +56,8 @@ final class StepTimesTest {
             OptionalLong.empty(),
             Optional.empty());
 
-    assertThat(times(false).localPs(node)).isEqualTo(kept);
-    assertThat(times(true).localPs(node)).isEqualTo(anew);
+    assertThat(times(false).localPs(step(node, 0))).isEqualTo(kept);
+    assertThat(times(true).localPs(step(node, 0))).isEqualTo(anew);
   }
 
   /** A PE that stands for a GPU has many multiprocessors; its peak is what users are told. */
@@ -71,8 +72,43 @@ final class StepTimesTest {
     List<String> set = change.isEmpty() ? List.of() : List.of(change);
     StepTimes times = times(Machines.load("dgx-h100", set), true);
 
-    long ps = times.localPs(computation(1_000_000_000_000L));
+    long ps = times.localPs(step(computation(1_000_000_000_000L), 0));
     assertThat(ps / 1e12).isCloseTo(1e12 / flops, withinPercentage(0.1));
+  }
+
+  /** A rank in a slow package has that package's peak and memory. */
+  @ParameterizedTest
+  @CsvSource({
+    "1 compute 0.5, 0, COMP, 16384000, 0, 1000000",
+    "1 compute 0.5, 1, COMP, 16384000, 0, 2000000",
+    "1 compute 0.5, 1, MEM_LOAD, 0, 217600, 1000000",
+    "1 hbm 0.25, 0, MEM_LOAD, 0, 217600, 1000000",
+    "1 hbm 0.25, 1, MEM_LOAD, 0, 217600, 4000000",
+    "1 hbm 0.25, 1, COMP, 16384000, 0, 1000000",
+  })
+  void localWork_inASlowPackage_takesLonger(
+      String slow, int rank, NodeType type, long operations, long bytes, long ps) {
+    Machine machine =
+        Machines.load("ring", List.of("system.sips.count=2", "system.sips.slow=" + slow));
+    TraceNode node =
+        new TraceNode(
+            1,
+            "work",
+            type,
+            List.of(),
+            0,
+            0,
+            false,
+            operations,
+            bytes,
+            OptionalLong.empty(),
+            Optional.empty());
+
+    assertThat(times(machine, true).localPs(step(node, rank))).isEqualTo(ps);
+  }
+
+  private static TraceStep step(TraceNode node, int rank) {
+    return new TraceStep(0, node.type(), List.of(rank), List.of(node), 0, List.of());
   }
 
   private static TraceNode computation(long operations) {

@@ -13,6 +13,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.kernbench.ccl.library.CclConfig;
 import org.kernbench.ccl.library.CollectiveLibrary;
@@ -32,6 +33,7 @@ import org.kernbench.eval.Progress;
 import org.kernbench.eval.RunOptions;
 import org.kernbench.eval.RunResult;
 import org.kernbench.eval.Runner;
+import org.kernbench.eval.benches.BenchRegistry;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Machines;
 import org.kernbench.machine.Pe;
@@ -361,5 +363,42 @@ class TraceExportTest {
     assertThatThrownBy(() -> TraceExport.write(run(without), folder))
         .isInstanceOf(UsageException.class)
         .hasMessageContaining("keeps no launches");
+  }
+
+  /** Messages between PEs would be one computation of one rank. */
+  @ParameterizedTest
+  @CsvSource({"hello-send, ''", "collective, op=all_to_all"})
+  void messagesOfNoRanks_areRefused(String bench, String param) {
+    RunOptions options = RunOptions.DEFAULT.withMode(Mode.TIME).withTopology("ring");
+    if (!param.isEmpty()) {
+      options = options.withPoint("1").withParams(List.of(param, "max_size=16B"));
+    }
+    RunResult result =
+        Runner.of("test", Progress.SILENT).run(BenchRegistry.standard().find(bench), options);
+    assertThatThrownBy(() -> TraceExport.write(result, folder))
+        .isInstanceOf(UsageException.class)
+        .hasMessageContaining("messages of bench " + bench + " are between PEs");
+  }
+
+  /** A single launch, too, is read again with the host's work for it. */
+  @Test
+  void oneCollective_isObservedAlike() {
+    RunOptions host =
+        RunOptions.DEFAULT
+            .withMode(Mode.TIME)
+            .withTopology(MACHINE)
+            .withOverrides(List.of("software.collective.launch=5 us"));
+    Runner runner = Runner.of("test", Progress.SILENT);
+    RunResult first =
+        runner.run(
+            BenchRegistry.standard().find("ccl-allreduce"),
+            host.withParams(List.of("algorithm=ring", "rank_level=sip", "n_elem=1200")));
+    TraceExport.write(first, folder);
+    RunResult second =
+        runner.run(
+            new TraceReplayBench(),
+            host.withParams(List.of("workload=" + folder.resolve("ccl-allreduce"))));
+
+    assertThat(second.metrics().get("observed_ns")).isEqualTo(first.metrics().get("observed_ns"));
   }
 }

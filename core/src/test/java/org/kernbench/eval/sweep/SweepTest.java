@@ -253,6 +253,32 @@ final class SweepTest {
     assertThat(texts("n_elem=8,64").json()).contains("\"n_elem\": 8,", "\"n_elem\": 64,");
   }
 
+  /** A bench that remembers what was simulated does so by all that decides it. */
+  @Test
+  void pointsOfOneWorker_areThoseOfTwo() {
+    RunOptions base =
+        RunOptions.DEFAULT
+            .withTopology("ring")
+            .withMode(org.kernbench.device.Mode.TIME)
+            .withOverrides(List.of("system.sips.topology=switch", "system.sips.count=4"))
+            .withParams(List.of("tp=4", "hidden=256", "tokens=256"));
+    List<String> times = new ArrayList<>();
+    Bench gpt = BenchRegistry.standard().find("gpt-step");
+    for (String chunks : List.of("1", "4")) {
+      RunOptions one = base.withCclOverrides(List.of("algorithms.ring.sub_chunks=" + chunks));
+      Runner runner = Runner.of("test", Progress.SILENT);
+      times.add(runner.run(gpt, one).metrics().get("crit_ns").toString());
+      times.add(
+          runner
+              .run(BenchRegistry.standard().find("gpt-step"), one)
+              .metrics()
+              .get("crit_ns")
+              .toString());
+    }
+    assertThat(times.get(0)).isEqualTo(times.get(1)).isNotEqualTo(times.get(2));
+    assertThat(times.get(2)).isEqualTo(times.get(3));
+  }
+
   @Test
   void resume_runsOnlyWhatIsMissing_andAnExtendedGridKeepsItsRows() {
     run(sweep("n_elem=1,2"), false, 1);

@@ -518,7 +518,8 @@ final class AstraImportTest {
       delimiter = '|',
       value = {
         "topology: [Rin] | network.yml:1:11: topology: got \"Rin\"; expected Ring, FullyConnected, Switch; did you mean Ring?",
-        "npus_count: [1] | npus_count: got \"1\"; expected a whole number above 1",
+        "npus_count: [1] | npus_count: got \"1\"; expected a whole number from 2 to 16777216",
+        "npus_count: [99999999] | npus_count: got \"99999999\"; expected a whole number from 2 to 16777216",
         "npus_count: [4, 2] | npus_count: got 2 entries for the 1 of topology; expected one for each dimension",
         "bandwidth: [0] | bandwidth: got \"0\"; expected a number above 0, in 2^30 bytes per second",
         "bandwidth: [50 GB/s] | bandwidth: got \"50 GB/s\"; expected a number above 0",

@@ -80,4 +80,37 @@ final class BisectionTest {
     assertThat(cut.links()).isEqualTo(links);
     assertThat(cut.bytesPerSecond()).isEqualTo(links * 30e9);
   }
+
+  /** What can cross is what the slower direction lets pass; a switch takes in and gives out. */
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "kind: ring, size: 8 | 3->4 50 GB/s | 250",
+        "kind: ring, size: 8 | 4->3 50 GB/s | 250",
+        "kind: ring, size: 8 | 0->7 50 GB/s | 250",
+        "kind: mesh, size: 4 | 2->1 50 GB/s | 50",
+        "kind: mesh, size: 4 | 0->1 50 GB/s | 200",
+        "kind: switch, size: 8 | 1-switch0 50 GB/s | 650",
+        "kind: switch, size: 8 | 5-switch0 50 GB/s | 650",
+        "kind: switch, size: 8 | switch0->5 50 GB/s | 650",
+      })
+  void of_unequalLinks_isTheSlowerDirection(
+      String dimension, String link, int gigabytes, @TempDir Path folder) throws IOException {
+    Path file = folder.resolve("m.yaml");
+    Files.writeString(
+        file,
+        """
+        description: unequal
+        extends: ring
+        system:
+          sips:
+            links: ["%s"]
+          network:
+            - {%s, bandwidth: 200 GB/s, latency: 100 ns}
+        """
+            .formatted(link, dimension));
+    Bisection cut = Bisection.of(Machines.load(file.toString(), List.of())).getLast();
+    assertThat(cut.bytesPerSecond()).isEqualTo(gigabytes * 1e9);
+  }
 }

@@ -159,9 +159,12 @@ final class LossScalerTest {
     LearningRate cosine = new LearningRate(1, 0, 0, 6, LearningRate.Decay.COSINE);
     assertThat(cosine.of(2)).isCloseTo(0.75, within(1e-15)); // (1 + cos 60 degrees) / 2
     assertThat(cosine.of(3)).isCloseTo(0.5, within(1e-15));
-    LearningRate root = new LearningRate(1, 0.3, 4, 4, LearningRate.Decay.INVERSE_SQUARE_ROOT);
+    LearningRate root = new LearningRate(1, 0.3, 4, 64, LearningRate.Decay.INVERSE_SQUARE_ROOT);
     assertThat(root.of(16)).isEqualTo(0.5);
-    assertThat(root.of(400)).isEqualTo(0.3);
+    assertThat(root.of(60)).isEqualTo(0.3);
+    LearningRate ends = new LearningRate(1, 0.01, 4, 16, LearningRate.Decay.INVERSE_SQUARE_ROOT);
+    assertThat(ends.of(16)).isEqualTo(0.5);
+    assertThat(ends.of(17)).isEqualTo(0.01); // after the decay, however high the root is
     assertThat(LearningRate.constant(0.2).of(7)).isEqualTo(0.2);
   }
 
