@@ -19,6 +19,9 @@ final class Noted extends Stretch {
   private final StretchOutcome outcome;
   private final Set<FabricRoute> routes = Collections.newSetFromMap(new IdentityHashMap<>());
 
+  /** Some of them, by hash. */
+  private final @Nullable FabricRoute[] last = new @Nullable FabricRoute[256];
+
   /** By PE, what its engines had served when the last of its launches ended there. */
   private final List<List<Served>> servedAtEnd = new ArrayList<>();
 
@@ -148,6 +151,11 @@ final class Noted extends Stretch {
   }
 
   void uses(FabricRoute route) {
+    int at = route.hashCode() & (last.length - 1);
+    if (last[at] == route) {
+      return; // most use a way that was used just before
+    }
+    last[at] = route;
     if (routes.add(route)) {
       int before = outcome.linkCount();
       for (int link : Fabric.linksOf(route)) {

@@ -28,6 +28,8 @@ import org.kernbench.machine.spec.AccelSlot;
  * of different streams run at the same time and meet at the engines.
  */
 final class TimedPe extends ProcessingElement implements MemoPe {
+  private static final int NEAR = 8;
+
   final CommandPool pool;
   final ProgramContext.Launches launcher;
 
@@ -53,9 +55,13 @@ final class TimedPe extends ProcessingElement implements MemoPe {
   private final Engine[] channels;
 
   private final MemoryOrder order = new MemoryOrder();
-  private int pathNode = -1;
-  private MachineParts.@Nullable MemoryPath path;
   private final Map<Integer, MachineParts.MemoryPath> paths = new HashMap<>();
+
+  /** Of memories with the same last bits the one that was used last, and the way to it. */
+  private final int[] nearMemories = new int[NEAR];
+
+  private final MachineParts.@Nullable MemoryPath[] nearPaths =
+      new MachineParts.@Nullable MemoryPath[NEAR];
 
   TimedPe(
       World world, int index, Pe pe, CommandTable allCommands, ProgramContext.Launches launcher) {
@@ -513,13 +519,14 @@ final class TimedPe extends ProcessingElement implements MemoPe {
 
   @Override
   MachineParts.MemoryPath path(int memory) {
-    MachineParts.MemoryPath p = path;
-    if (memory != pathNode || p == null) {
+    int at = memory & (NEAR - 1);
+    MachineParts.MemoryPath p = nearPaths[at];
+    if (p == null || nearMemories[at] != memory) {
       p =
           paths.computeIfAbsent(
               memory, m -> world.parts.path(world.machine.peNode(pe), m, pe.sip()));
-      path = p;
-      pathNode = memory;
+      nearPaths[at] = p;
+      nearMemories[at] = memory;
     }
     return p;
   }

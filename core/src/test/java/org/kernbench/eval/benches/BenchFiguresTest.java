@@ -93,7 +93,7 @@ final class BenchFiguresTest {
         run(
             "collective",
             timed(
-                "ring",
+                "model-sips",
                 "system.network=[{kind: ring, size: 2, bandwidth: 135 GB/s, latency: 100 ns, time: whole_ns}]",
                 "fabric.chunk=" + chunk),
             "op=broadcast",
