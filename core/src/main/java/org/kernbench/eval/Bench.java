@@ -7,6 +7,9 @@ import org.kernbench.eval.benches.BenchRegistry;
 /**
  * A small program that is run to be measured: it has a name, typed parameters, and a host program
  * on a machine. To add one, implement this and list it in {@link BenchRegistry#standard}.
+ *
+ * <p>One object serves all runs of a process, the points of a sweep on several threads among them.
+ * So a bench has no state, or only results that are kept by all that decides them.
  */
 public interface Bench {
   /** Its name, words joined by {@code -}. */
