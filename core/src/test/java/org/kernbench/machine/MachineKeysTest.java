@@ -411,6 +411,7 @@ final class MachineKeysTest {
             + " bank groups",
         "tCCDS=0.9 ns | tCCDS: got 900 ps: a burst of 32 B every tCCDS is more than"
             + " cube.hbm.channel_bandwidth; expected at least 1 ns",
+        "tBL=20 ns | tBL: got 20 ns: the data of a burst are longer than tCCDS, 1 ns, after which the next may follow; expected at most that",
         "tREFI=384 ns | tREFI: got 384 ns for 48 banks; expected more than tRREFD for each",
         "tRFCpb=3900 ns | tRFCpb: got 3900 ns; expected less than tREFI",
       })

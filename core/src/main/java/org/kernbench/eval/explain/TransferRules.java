@@ -321,13 +321,19 @@ final class TransferRules {
       Moment left = machine.isStored(ways.link(from)) ? Moment.TAIL_IN : Moment.HEAD_IN;
       List<Piece> pieces = new ArrayList<>(List.of(latency(ways.link(from), op)));
       pieces.addAll(Arrays.asList(nic));
-      graph.join(m, at(left, from), after(ways.link(from)), op, pieces.toArray(Piece[]::new));
+      graph.join(m, at(left, from), between(from, service), op, pieces.toArray(Piece[]::new));
     } else if (from >= 0) {
-      graph.join(m, at(Moment.TAIL_IN, from), after(ways.link(from)), op);
+      graph.join(m, at(Moment.TAIL_IN, from), between(from, service), op);
     } else {
       graph.join(
           m, at(Moment.PART_START, part), inside(ways.link(service)), op, offer(service, op));
     }
+  }
+
+  /** Of time between two links: banks behind the second take what they need before they serve. */
+  private PathCause between(int from, int service) {
+    int to = ways.link(service);
+    return isOfBanks(to) ? inside(to) : after(ways.link(from));
   }
 
   /** What time on a link is called that neither its rate nor its latency explains. */

@@ -26,8 +26,8 @@ public record FitParameter(String path, double low, double high, String unit) {
   private static final int DECIMALS = 9;
 
   /** Times are whole picoseconds. */
-  private static final Map<String, Integer> DECIMALS_OF_TIMES =
-      Map.of("ps", 0, "ns", 3, "us", 6, "µs", 6, "ms", 9);
+  private static final Map<String, Integer> DECIMALS_OF_UNITS =
+      Map.of("ps", 0, "ns", 3, "us", 6, "µs", 6, "ms", 9, "B", 0, "B/s", 0, "Hz", 0);
 
   /**
    * Reads {@code system.links.sip_to_sip.bandwidth=200..300 GB/s}.
@@ -67,7 +67,7 @@ public record FitParameter(String path, double low, double high, String unit) {
         inRatios() ? low * StrictMath.pow(high / low, position) : low + (high - low) * position;
     BigDecimal rounded =
         new BigDecimal(value).round(new MathContext(DIGITS, RoundingMode.HALF_EVEN));
-    int decimals = DECIMALS_OF_TIMES.getOrDefault(unit, DECIMALS);
+    int decimals = DECIMALS_OF_UNITS.getOrDefault(unit, DECIMALS);
     return rounded.scale() > decimals
         ? rounded.setScale(decimals, RoundingMode.HALF_EVEN).doubleValue()
         : rounded.doubleValue();

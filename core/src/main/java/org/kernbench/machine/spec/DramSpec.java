@@ -148,6 +148,12 @@ public record DramSpec(
           """
               .formatted(Quantity.TIME.format(tCcdS), accessBytes, Quantity.TIME.format(burstPs)));
     }
+    if (map.isClean("tCCDS") && tBl > tCcdS) {
+      map.problem(
+          "tBL",
+          "got %s: the data of a burst are longer than tCCDS, %s, after which the next may follow; expected at most that"
+              .formatted(Quantity.TIME.format(tBl), Quantity.TIME.format(tCcdS)));
+    }
     if (tRefi / banks() <= tRrefd) {
       map.problem(
           "tREFI",

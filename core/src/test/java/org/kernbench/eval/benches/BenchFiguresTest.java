@@ -102,6 +102,32 @@ final class BenchFiguresTest {
     assertThat(found.problems()).isEmpty();
   }
 
+  /** A channel of banks gives a burst every tCCDS, whatever its pins could carry. */
+  @ParameterizedTest
+  @CsvSource({"cube.hbm.dram.access=16 B, 128", "cube.hbm.channel_bandwidth=64 GB/s, 256"})
+  void peak_ofBanks_isThatOfTheirBursts(String change, double gigabytes) {
+    RunResult found =
+        run(
+            "pe-dma",
+            timed(
+                "tiny",
+                "cube.hbm.fidelity=banked",
+                "cube.links.hbm_to_router.bandwidth=1 TB/s",
+                "cube.links.pe_to_router.bandwidth=1 TB/s",
+                change),
+            "bytes=1MiB");
+    Map<String, Object> own = found.rows().getFirst();
+    assertThat(number(own, "peak_gigabytes_per_s")).isEqualTo(gigabytes);
+    assertThat(number(own, "utilisation")).isBetween(0.8, 1.0);
+  }
+
+  /** Before a write to a closed row banks take longer than their least latency, too. */
+  @Test
+  void storeToBanks_isTimeOfMemory() {
+    RunResult found = run("hello-send", timed("tiny", "cube.hbm.fidelity=banked"));
+    assertThat(found.breakdown().toString()).contains("memory").doesNotContain("other");
+  }
+
   /** All slices of HBM are beside all engines. */
   @Test
   void memory_ofAllPes_isThatOfAll() {
