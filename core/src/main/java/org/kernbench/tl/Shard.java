@@ -1,5 +1,6 @@
 package org.kernbench.tl;
 
+import java.util.Locale;
 import org.kernbench.machine.MemoryAddress;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Shape;
@@ -27,8 +28,13 @@ public record Shard(String name, MemoryAddress address, Shape shape, DType dtype
   private int elements() {
     if (shape.elements() > Integer.MAX_VALUE) {
       throw new RangeException(
-          "the part of %s at a PE is %s, %,d elements; expected at most %,d: divide it over more PEs"
-              .formatted(name, shape, shape.elements(), Integer.MAX_VALUE));
+          String.format(
+              Locale.ROOT,
+              "the part of %s at a PE is %s, %,d elements; expected at most %,d: use more PEs",
+              name,
+              shape,
+              shape.elements(),
+              Integer.MAX_VALUE));
     }
     return (int) shape.elements();
   }

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.BiFunction;
@@ -499,9 +500,9 @@ public final class Simulator implements AutoCloseable {
 
     private void add(Step step) {
       int at = steps.size();
-      boolean same =
-          expected != null && at < expected.steps.size() && expected.steps.get(at).equals(step);
-      steps.add(same ? expected.steps.get(at) : step);
+      boolean isLonger = expected == null || at >= expected.steps.size();
+      Step theirs = isLonger ? step : Objects.requireNonNull(expected).steps.get(at);
+      steps.add(theirs.equals(step) ? theirs : step);
     }
 
     /** In words, the first step in which two programs differ; empty if they are the same. */

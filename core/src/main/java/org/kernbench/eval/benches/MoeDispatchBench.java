@@ -112,7 +112,8 @@ final class MoeDispatchBench implements Bench {
         bed.check(ys[r], want, bound(d, h, f));
       }
       double w = d.sizeBytes();
-      return bed.outcome(launch, new KernelBed.Work(4.0 * most * h * f, 2 * w * h * f))
+      double bytes = 2 * w * ((double) h * f + (double) t * h); // its expert, its rows and results
+      return bed.outcome(launch, new KernelBed.Work(4.0 * most * h * f, bytes))
           .condition("tokens_of_busiest_expert", most);
     }
   }

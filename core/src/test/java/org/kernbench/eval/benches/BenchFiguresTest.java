@@ -121,6 +121,18 @@ final class BenchFiguresTest {
     assertThat(number(own, "utilisation")).isBetween(0.8, 1.0);
   }
 
+  /** A PE reads its expert and the rows of its tokens, and writes as many rows. */
+  @Test
+  void memory_ofADispatch_hasTheRowsOfItsTokens() {
+    RunResult found =
+        run("moe-dispatch", timed("tiny"), "tokens=256", "hidden=512", "inner=1", "skew=even");
+    double bytes = 2 * (2 * 512 + 2 * 256 * 512);
+    assertThat(found.metrics().get("bound_kind")).isEqualTo("memory");
+    assertThat(number(found, "bound_ns")).isCloseTo(bytes / 217.6, within(0.1));
+    assertThat(number(found, "gb_per_s_per_pe"))
+        .isCloseTo(bytes / number(found, "crit_ns"), within(0.01));
+  }
+
   /** Before a write to a closed row banks take longer than their least latency, too. */
   @Test
   void storeToBanks_isTimeOfMemory() {
