@@ -2,6 +2,7 @@ package org.kernbench.nn.autograd;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.withinPercentage;
 
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -84,11 +85,16 @@ final class DataParallelTest {
     Result plain = PLAIN.computeIfAbsent(setup, TrainingRun::of);
     Result got = TrainingRun.of(setup.with(How.of(options(bytes, overlap, divided))));
     assertThat(got.unequal()).isEmpty();
-    assertThat(got.losses()).isEqualTo(plain.losses());
-    assertSameBits(got.grads(), plain.grads());
-    if (divided) { // the norm is added up in another order
+    assertThat(got.losses()[0]).isEqualTo(plain.losses()[0]);
+    if (divided) { // the norm is added up in another order, and what follows is from it
+      for (int step = 1; step < plain.losses().length; step++) {
+        assertThat(got.losses()[step]).isCloseTo(plain.losses()[step], withinPercentage(1e-12));
+      }
+      assertThat(TrainingRun.worst(got.grads(), plain.grads())).isLessThan(1e-12);
       assertThat(TrainingRun.worst(determined(got), determined(plain))).isLessThan(1e-12);
     } else {
+      assertThat(got.losses()).isEqualTo(plain.losses());
+      assertSameBits(got.grads(), plain.grads());
       assertSameBits(got.parameters(), plain.parameters());
     }
   }
