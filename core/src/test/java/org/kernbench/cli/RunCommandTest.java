@@ -101,7 +101,7 @@ final class RunCommandTest {
     assertThat(text.out()).startsWith("bench ").endsWith("\n\n" + written());
     assertThat(files()).containsAll(FIGURES).contains("result.json");
     assertThat(Files.readString(directory.resolve("out/summary.csv")))
-        .matches("(?s)bench,machine,machine_hash,mode,bytes,run\n.*,8,1\n.*,16,1\n");
+        .matches("(?s)bench,machine,machine_hash,mode,.*,bytes,run\n.*,8,1\n.*,16,1\n");
   }
 
   /** Other formats are for programs: they hold the result and nothing else. */
@@ -152,8 +152,13 @@ final class RunCommandTest {
       "--trace", directory.resolve("t.json").toString(),
       "--export-chakra", directory.resolve("et").toString()
     };
-    Session loud = hello(both);
-    Session quiet = hello(Stream.concat(Stream.of(both), Stream.of("-q")).toArray(String[]::new));
+    List<String> run = List.of("run", "ccl-allreduce", "--topology", "tiny", "--param", "n_elem=8");
+    Session loud = Session.of(Stream.concat(run.stream(), Stream.of(both)).toArray(String[]::new));
+    Session quiet =
+        Session.of(
+            Stream.of(run.stream(), Stream.of(both), Stream.of("-q"))
+                .flatMap(s -> s)
+                .toArray(String[]::new));
 
     assertThat(loud.exitCode()).as(loud.err()).isZero();
     List<String> said = loud.err().lines().toList();
