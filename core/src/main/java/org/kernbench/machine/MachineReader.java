@@ -1,6 +1,5 @@
 package org.kernbench.machine;
 
-import java.math.BigInteger;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
@@ -328,15 +327,8 @@ final class MachineReader {
       map.problem("channel_bandwidth", "the slice of a PE exceeds what we can hold; expected less");
       perPe = 1;
     }
-    long burstsOf = Math.max(1, dram.tCcdS());
-    BigInteger bursts =
-        BigInteger.valueOf(dram.accessBytes())
-            .multiply(BigInteger.valueOf(1_000_000_000_000L))
-            .divide(BigInteger.valueOf(burstsOf));
-    // a channel gives no more than a burst every tCCDS
-    long given =
-        banked ? bursts.min(BigInteger.valueOf(channelBandwidth)).longValue() : channelBandwidth;
-    long peak = perPe * Math.max(1, given);
+    long given = banked ? Math.min(channelBandwidth, dram.bytesPerSecond()) : channelBandwidth;
+    long peak = perPe * given;
     long effective = peak / BILLION * efficiency + peak % BILLION * efficiency / BILLION;
     HbmSpec spec =
         new HbmSpec(

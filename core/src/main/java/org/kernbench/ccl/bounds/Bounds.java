@@ -203,8 +203,8 @@ public final class Bounds {
     return false;
   }
 
-  /** What a PE's slice of HBM can give and take, in bytes per second. */
-  private static double portRate(Machine machine, Pe pe) {
+  /** What the port of a PE's slice of HBM can give and take, in bytes per second. */
+  public static double portRate(Machine machine, Pe pe) {
     return IntStream.of(machine.route(machine.peNode(pe), machine.hbmNode(pe)).links())
         .filter(link -> machine.linkKind(link).isMemoryPort())
         .mapToDouble(link -> machine.specOf(link).rate().bytesPerSecond())

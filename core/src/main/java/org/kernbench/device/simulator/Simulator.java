@@ -4,7 +4,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.BiFunction;
@@ -480,7 +479,7 @@ public final class Simulator implements AutoCloseable {
 
     private final Machine machine;
     private final OpLog log;
-    private final @Nullable HostTape expected;
+    private final List<Step> expected;
 
     /** The PEs of the memory that was mapped last: most of it lies on the same. */
     private int[] lastHolders = {};
@@ -495,13 +494,12 @@ public final class Simulator implements AutoCloseable {
     HostTape(Machine machine, @Nullable HostTape expected) {
       this.machine = machine;
       this.log = new OpLog(machine, 0);
-      this.expected = expected;
+      this.expected = expected == null ? List.of() : expected.steps;
     }
 
     private void add(Step step) {
       int at = steps.size();
-      boolean isLonger = expected == null || at >= expected.steps.size();
-      Step theirs = isLonger ? step : Objects.requireNonNull(expected).steps.get(at);
+      Step theirs = at < expected.size() ? expected.get(at) : step;
       steps.add(theirs.equals(step) ? theirs : step);
     }
 

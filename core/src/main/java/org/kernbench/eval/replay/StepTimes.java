@@ -5,7 +5,6 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.IntStream;
 import org.kernbench.ccl.bounds.Bounds;
 import org.kernbench.chakra.NodeType;
 import org.kernbench.chakra.TraceNode;
@@ -56,13 +55,9 @@ final class StepTimes {
           Device device = Device.of(machine, level, r);
           int pes = device.cubes() * device.pes();
           Pe lead = device.lead();
-          double bytes =
-              IntStream.of(machine.route(machine.peNode(lead), machine.hbmNode(lead)).links())
-                  .filter(link -> machine.linkKind(link).isMemoryPort())
-                  .mapToDouble(link -> machine.specOf(link).rate().bytesPerSecond())
-                  .min()
-                  .orElse(machine.hbm().rate().bytesPerSecond());
-          return new Rates(machine.pe(lead.sip()).gemm().peakFlops() * pes, bytes * pes);
+          return new Rates(
+              machine.pe(lead.sip()).gemm().peakFlops() * pes,
+              Bounds.portRate(machine, lead) * pes);
         });
   }
 

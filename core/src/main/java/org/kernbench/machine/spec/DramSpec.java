@@ -168,6 +168,12 @@ public record DramSpec(
     }
   }
 
+  /** What a pseudo-channel gives at most: a burst every tCCDS; at least 1. */
+  public long bytesPerSecond() {
+    double bursts = 1e12 / Math.max(1, tCcdS);
+    return Math.max(1, (long) Math.min(Long.MAX_VALUE, accessBytes * bursts));
+  }
+
   /** Banks of a pseudo-channel. */
   public int banks() {
     return stackIds * bankGroups * banksPerGroup;

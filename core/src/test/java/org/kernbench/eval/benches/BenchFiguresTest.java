@@ -85,6 +85,14 @@ final class BenchFiguresTest {
     assertThat(many.metrics().get("bound_kind")).isEqualTo("latency");
   }
 
+  /** Ranks that are each a row of their own have nothing to reduce, and nothing takes time. */
+  @Test
+  void manyRanks_eachAlone_doNothing() {
+    RunResult alone = run("rank-scale", timed("ring"), "ranks=8", "group=1", "calls=1");
+    assertThat(alone.problems()).allMatch(problem -> !problem.contains("Exception"));
+    assertThat(alone.metrics()).doesNotContainKey("crit_ns");
+  }
+
   /** In whole nanoseconds short messages take no time on a link. */
   @ParameterizedTest
   @CsvSource({"64 KiB", "256 B"})
