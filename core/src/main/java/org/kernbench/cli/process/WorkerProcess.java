@@ -12,6 +12,7 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
@@ -40,6 +41,7 @@ public final class WorkerProcess implements SweepRunner.Worker {
   private final long startedNs = System.nanoTime();
   private final DataOutputStream requests;
   private final DataInputStream rows;
+  private final Thread listener;
   private volatile String complaint = "";
 
   private WorkerProcess(Process process, boolean quick) {
@@ -47,7 +49,7 @@ public final class WorkerProcess implements SweepRunner.Worker {
     this.quick = quick;
     this.requests = new DataOutputStream(new BufferedOutputStream(process.getOutputStream()));
     this.rows = new DataInputStream(process.getInputStream());
-    Thread listener = new Thread(this::listen, "complaints");
+    listener = new Thread(this::listen, "complaints");
     listener.setDaemon(true);
     listener.start();
   }
@@ -122,6 +124,7 @@ public final class WorkerProcess implements SweepRunner.Worker {
       if (!process.waitFor(5, TimeUnit.SECONDS)) {
         return "its process no longer answers";
       }
+      listener.join(Duration.ofSeconds(5)); // what it complained of may still be on its way
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
