@@ -136,12 +136,21 @@ public final class ConfigMap {
 
   /** The texts of a list of scalars, or of one scalar. */
   public List<String> texts(String key) {
+    return texts(key, "[8, 32, 64]");
+  }
+
+  /**
+   * Likewise.
+   *
+   * @param example such a list, as it is written
+   */
+  public List<String> texts(String key, String example) {
     ConfigNode node = node(key);
     List<String> texts = new ArrayList<>();
     for (ConfigNode item :
         node instanceof ConfigNode.Sequence list ? list.items() : Collections.singletonList(node)) {
       if (!(item instanceof ConfigNode.Scalar scalar) || scalar.text().isEmpty()) {
-        reject(key, "a list of values, e.g. [8, 32, 64]");
+        reject(key, "a list of values, e.g. " + example);
         return List.of();
       }
       texts.add(scalar.text());

@@ -86,6 +86,9 @@ final class MachineWarnings {
       return;
     }
     Map<LinkKind, String> keys = new LinkedHashMap<>();
+    keys.put(LinkKind.PE_TO_ROUTER, "cube.links.pe_to_router");
+    keys.put(LinkKind.HBM_LINK, "cube.links.hbm_to_router");
+    keys.put(LinkKind.SRAM_LINK, "cube.links.sram_to_router");
     keys.put(LinkKind.NOC, "cube.noc");
     keys.put(LinkKind.CUBE_TO_CUBE, "sip.links.cube_to_cube");
     keys.put(LinkKind.CUBE_TO_IO, "sip.links.cube_to_io");

@@ -94,6 +94,12 @@ class VirtualChannelsTest {
                 .contains("sip.links.cube_to_cube")
                 .contains("at most 85.3 GB/s of its 512 GB/s"));
     assertThat(Machines.load("sip-2026", List.of("fabric.buffer=256 KiB")).warnings()).isEmpty();
+    for (String key : List.of("pe_to_router", "hbm_to_router", "sram_to_router")) {
+      String path = "cube.links." + key;
+      assertThat(load("tiny", "fabric.buffer=2 KiB", path + ".latency=50 ns").warnings())
+          .anySatisfy(
+              w -> assertThat(w.message()).contains(path + " holds").contains("at most 20.5 GB/s"));
+    }
   }
 
   @ParameterizedTest

@@ -227,6 +227,9 @@ final class IssueUnit {
   private boolean reserveTcm(Op op) {
     long bytes = op.out.inTcm && !op.hasRoom ? op.out.bytes : 0;
     if (bytes == 0) {
+      if (op.hasRoom) {
+        op.out.hasRoom = true;
+      }
       return true;
     }
     if (bytes > tcm.capacity()) {
@@ -257,6 +260,7 @@ final class IssueUnit {
         raiseBarrier(tcm.givenPs(gift), Cause.TCM_SPACE, tcm.givenBy(gift));
       }
       tcm.take(bytes);
+      op.out.hasRoom = true;
     } else if (tcm.givesLater()) {
       context.pe.tryTcmAt(tcm.firstLaterPs()); // unless a reader that ends before makes room
     }

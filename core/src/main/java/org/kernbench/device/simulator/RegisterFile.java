@@ -1,5 +1,8 @@
 package org.kernbench.device.simulator;
 
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.machine.SimulationException;
 
@@ -9,8 +12,10 @@ import org.kernbench.machine.SimulationException;
  * ended; its room in TCM, or its message slot, is free from then on.
  */
 final class RegisterFile {
+  private static final int SHOWN = 5;
+
   private final TimedPe pe;
-  private @Nullable TimedRegister unreleased;
+  private @Nullable TimedRegister alive;
 
   RegisterFile(ProgramContext context) {
     this.pe = context.pe;
@@ -42,12 +47,12 @@ final class RegisterFile {
 
   /** A command that makes a value is taken. */
   void add(TimedRegister r) {
-    TimedRegister first = unreleased;
+    TimedRegister first = alive;
     r.next = first;
     if (first != null) {
       first.previous = r;
     }
-    unreleased = r;
+    alive = r;
   }
 
   /** Somebody will read a value, up to {@link #finishedReading}. */
@@ -69,28 +74,34 @@ final class RegisterFile {
 
   /** A value that the program has given up goes when it is dead. */
   void release(TimedRegister r) {
-    unlink(r);
     r.dropped = true;
+    if (r.moved) {
+      unlink(r);
+    }
     freeIfDead(r);
   }
 
   void releaseAll() {
-    TimedRegister r = unreleased;
-    while (r != null) {
+    List<TimedRegister> kept = new ArrayList<>(); // room that one gives may make others go
+    for (TimedRegister r = alive; r != null; r = r.next) {
+      if (!r.dropped) {
+        kept.add(r);
+      }
+    }
+    for (TimedRegister r : kept) {
       r.released = true;
       release(r);
-      r = unreleased;
     }
   }
 
   private void unlink(TimedRegister r) {
     TimedRegister p = r.previous;
     TimedRegister n = r.next;
-    if (p == null && r != unreleased) {
+    if (p == null && r != alive) {
       return; // never linked: the token of a store
     }
     if (p == null) {
-      unreleased = n;
+      alive = n;
     } else {
       p.next = n;
     }
@@ -106,6 +117,7 @@ final class RegisterFile {
     if (!r.dropped || r.readers > 0 || !r.ready || r.moved || r == TimedRegister.NONE) {
       return;
     }
+    unlink(r);
     long deadPs = Math.max(pe.world.sim.nowPs(), Math.max(r.readyPs, r.lastReadPs));
     TimedRegister.Slots slots = r.slotQueue;
     if (slots != null) {
@@ -118,17 +130,24 @@ final class RegisterFile {
 
   // ---- for reports ----
 
-  /** Some of the values that take room in TCM: sizes and source lines. */
+  /** The largest values that have room in TCM: sizes and source lines; empty if none has. */
   String describeLive() {
-    StringBuilder s = new StringBuilder();
-    int shown = 0;
-    for (TimedRegister r = unreleased; r != null && shown < 5; r = r.next) {
-      if (r.inTcm && r.bytes > 0) {
-        s.append(shown++ == 0 ? "" : ", ")
-            .append(r.bytes)
-            .append(" bytes")
-            .append(pe.world.parts.atLine(r.line));
+    List<TimedRegister> with = new ArrayList<>();
+    for (TimedRegister r = alive; r != null; r = r.next) {
+      if (r.hasRoom && r.bytes > 0) {
+        with.add(r);
       }
+    }
+    with.sort(Comparator.comparingInt((TimedRegister r) -> -r.bytes));
+    StringBuilder s = new StringBuilder();
+    for (TimedRegister r : with.subList(0, Math.min(SHOWN, with.size()))) {
+      s.append(s.isEmpty() ? "" : ", ")
+          .append(r.bytes)
+          .append(" bytes")
+          .append(pe.world.parts.atLine(r.line));
+    }
+    if (with.size() > SHOWN) {
+      s.append(" and ").append(with.size() - SHOWN).append(" more");
     }
     return s.toString();
   }
@@ -136,8 +155,8 @@ final class RegisterFile {
   /** Slots of an end of this PE that unreleased values keep. */
   int slotsHeld(TimedRegister.Slots end) {
     int held = 0;
-    for (TimedRegister r = unreleased; r != null; r = r.next) {
-      if (r.slotQueue == end) {
+    for (TimedRegister r = alive; r != null; r = r.next) {
+      if (r.slotQueue == end && !r.dropped) {
         held++;
       }
     }

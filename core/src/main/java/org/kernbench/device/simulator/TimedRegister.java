@@ -64,7 +64,10 @@ final class TimedRegister implements Register {
   @Nullable Slots slotQueue;
   int slot = -1;
 
-  // neighbours in the list of unreleased registers of the program
+  /** Whether its room in TCM has been taken, which is when its command is issued. */
+  boolean hasRoom;
+
+  // neighbours in the list of the program's registers that are alive
   @Nullable TimedRegister previous;
   @Nullable TimedRegister next;
 

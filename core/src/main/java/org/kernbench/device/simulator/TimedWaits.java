@@ -70,7 +70,7 @@ final class TimedWaits {
     if (stalled != null) {
       report.waits(
           p.pe,
-          "needs %s bytes of TCM%s; %s are free beside live values %s"
+          "needs %s bytes of TCM%s; %s are free beside %s"
               .formatted(
                   stalled.out.bytes, parts.atLine(stalled.line), p.tcm.free(), describeLive(p)),
           null);
@@ -87,7 +87,7 @@ final class TimedWaits {
         live.add(values);
       }
     }
-    return String.join("; ", live);
+    return live.isEmpty() ? "message slots" : "live values " + String.join("; ", live);
   }
 
   private int slotsHeld(QueueEnd end) {

@@ -9,10 +9,12 @@ import java.util.SplittableRandom;
 import java.util.function.DoubleSupplier;
 import java.util.function.Supplier;
 import org.kernbench.config.UsageException;
+import org.kernbench.device.DeadlockException;
 import org.kernbench.device.Launch;
 import org.kernbench.device.Mode;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.device.QueueSet;
+import org.kernbench.device.ValueTooLargeException;
 import org.kernbench.device.log.OpKind;
 import org.kernbench.device.log.OpLog;
 import org.kernbench.device.log.StreamCosts;
@@ -280,12 +282,31 @@ final class KernelBed implements AutoCloseable {
   private Launch run(String name, Kernel kernel, Optional<QueueSet> queues) {
     Tensor first = tensors.getFirst();
     Tensor[] more = tensors.subList(1, tensors.size()).toArray(Tensor[]::new);
-    Launch launch =
-        queues.isPresent()
-            ? torch.launch(name, kernel, queues.get(), first, more)
-            : torch.launch(name, kernel, first, more);
-    torch.await(launch);
-    return launch;
+    try {
+      Launch launch =
+          queues.isPresent()
+              ? torch.launch(name, kernel, queues.get(), first, more)
+              : torch.launch(name, kernel, first, more);
+      torch.await(launch);
+      return launch;
+    } catch (ValueTooLargeException e) {
+      throw tooLarge("it has a value of %s B".formatted(e.bytes()));
+    } catch (DeadlockException e) {
+      throw e.shortage()
+          .<RuntimeException>map(
+              s -> tooLarge("it finds no room for %s B beside what it holds".formatted(s.bytes())))
+          .orElse(e);
+    }
+  }
+
+  /** A kernel that a bench brings has no room at these sizes. */
+  UsageException tooLarge(String why) {
+    return new UsageException(
+        """
+        the kernel does not fit TCM at these sizes: %s, of pe.tcm.size=%s B; expected smaller \
+        ones (--param), or a larger TCM (--set)\
+        """
+            .formatted(why, machine.pe().tcm().sizeBytes()));
   }
 
   /** Compares a tensor with what it should hold; does nothing where no values are computed. */

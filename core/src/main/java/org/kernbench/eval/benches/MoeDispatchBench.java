@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.kernbench.device.Launch;
+import org.kernbench.device.Mode;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.eval.Bench;
 import org.kernbench.eval.BenchContext;
@@ -71,6 +72,10 @@ final class MoeDispatchBench implements Bench {
       int h = context.param(HIDDEN);
       int f = context.param(INNER);
       DType d = KernelBed.dtype(context);
+      long ofExpert = 2L * h * f * d.sizeBytes();
+      if (context.mode() != Mode.VALUES && ofExpert > context.machine().pe().tcm().sizeBytes()) {
+        throw bed.tooLarge("both layers of an expert are %s B".formatted(ofExpert));
+      }
       List<Pe> pes = bed.places(KernelBed.Over.CUBE);
       int p = pes.size();
       int[][] expert = routing(p, t, context.param(SKEW));

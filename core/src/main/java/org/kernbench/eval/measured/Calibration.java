@@ -2,9 +2,11 @@ package org.kernbench.eval.measured;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.BitSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.stream.IntStream;
 
 /**
  * Finds values of a machine with which simulated times are as measured ones: the mean of {@code
@@ -19,6 +21,10 @@ import java.util.Optional;
  */
 public final class Calibration {
   private static final double DIFFERENCE = 0.02;
+
+  /** Equal parts of a range, at whose ends values are looked for where the middle says nothing. */
+  private static final int PLACES = 8;
+
   private static final int STEPS = 8;
   private static final double GAIN = 2e-4;
   private static final double SMALL = 0.01;
@@ -34,6 +40,10 @@ public final class Calibration {
   private final MeasuredFile fitted;
   private final String machine;
   private final List<FitParameter> parameters;
+
+  /** Keys on which some row was seen to depend, somewhere. */
+  private final BitSet matter = new BitSet();
+
   private int simulations;
 
   private Calibration(
@@ -101,11 +111,13 @@ public final class Calibration {
     for (int i = 0; i < file.rows().size(); i++) {
       (holdout > 0 && i % holdout == holdout - 1 ? held : used).add(file.rows().get(i));
     }
-    Calibration c = new Calibration(simulator, machine, file.with(used), parameters);
+    List<FitParameter> keys =
+        parameters.stream().map(p -> inWholes(p, simulator, used.getFirst())).toList();
+    Calibration c = new Calibration(simulator, machine, file.with(used), keys);
     double[] at = c.search();
     double[] residuals = c.residuals(at);
-    Identifiability known = new Identifiability(parameters, c.slopes(at, residuals));
-    Optional<String> refusal = known.refusal();
+    Identifiability known = new Identifiability(keys, c.slopes(at, residuals));
+    Optional<String> refusal = c.flat(known, at).or(known::refusal);
     Validation before = c.validation(List.of());
     Validation best = c.validation(c.changes(at));
     boolean kept = refusal.isEmpty() && before.meanLogRatio() <= best.meanLogRatio();
@@ -120,7 +132,7 @@ public final class Calibration {
     return new Found(
         file,
         machine,
-        kept ? List.of() : parameters,
+        kept ? List.of() : keys,
         kept ? List.of() : c.shown(at),
         intervals,
         before,
@@ -130,6 +142,28 @@ public final class Calibration {
         kept ? List.of(c.keeps(at, before, best)) : c.warnings(at, intervals),
         refusal,
         c.simulations);
+  }
+
+  /** A key that takes counts may not be given a fraction. */
+  private static FitParameter inWholes(FitParameter p, RowSimulator simulator, MeasuredRow row) {
+    boolean counts =
+        p.mayCount()
+            && !simulator.takes(row, p.path() + "=" + (p.low() + 0.5))
+            && simulator.takes(row, p.change(0));
+    return counts ? p.counted() : p;
+  }
+
+  /** That the search ended where nothing depends on a key, though something does elsewhere. */
+  private Optional<String> flat(Identifiability known, double[] at) {
+    return matter.stream()
+        .filter(known::isWithoutEffect)
+        .mapToObj(i ->
+            """
+            where the rows fit best no row depends on %s, which does matter in another part of \
+            its range; leave it out, or give a range without %s\
+            """
+                .formatted(parameters.get(i).path(), parameters.get(i).shown(at[i])))
+        .findFirst();
   }
 
   private Optional<Validation> heldOut(List<MeasuredRow> held, List<String> changes) {
@@ -220,8 +254,7 @@ public final class Calibration {
   }
 
   private double[] search() {
-    double[] at = new double[parameters.size()];
-    Arrays.fill(at, 0.5);
+    double[] at = start();
     double[] residuals = residuals(at);
     double best = objective(residuals);
     for (int step = 0; step < STEPS; step++) {
@@ -246,6 +279,33 @@ public final class Calibration {
     return alone(at, best);
   }
 
+  /**
+   * The middle of all ranges; of a value on which no row depends there, the place in its range
+   * where rows fit best.
+   */
+  private double[] start() {
+    double[] at = new double[parameters.size()];
+    Arrays.fill(at, 0.5);
+    double[] residuals = residuals(at);
+    Identifiability known = new Identifiability(parameters, slopes(at, residuals));
+    double best = objective(residuals);
+    for (int i = 0; i < at.length; i++) {
+      for (int place = 0; known.isWithoutEffect(i) && place <= PLACES; place++) {
+        double[] next = at.clone();
+        next[i] = place / (double) PLACES;
+        double value = objective(residuals(next));
+        if (Math.abs(value - best) > GAIN * best) {
+          matter.set(i);
+        }
+        if (value < best - GAIN * best) {
+          best = value;
+          at = next;
+        }
+      }
+    }
+    return at;
+  }
+
   /** Each value by itself, a little to both sides, as long as that helps. */
   private double[] alone(double[] from, double found) {
     double[] at = from;
@@ -254,7 +314,8 @@ public final class Calibration {
       for (int i = 0; i < at.length; i++) {
         for (int side = -1; side <= 1; side += 2) {
           double[] next = at.clone();
-          next[i] = Math.clamp(at[i] + side * by, 0, 1);
+          FitParameter p = parameters.get(i);
+          next[i] = Math.clamp(side < 0 ? p.down(at[i], by) : p.up(at[i], by), 0, 1);
           double value = next[i] == at[i] ? best : objective(residuals(next));
           if (value < best - GAIN * best) {
             best = value;
@@ -279,13 +340,22 @@ public final class Calibration {
     double[][] slopes = new double[residuals.length][at.length];
     for (int i = 0; i < at.length; i++) {
       double[] next = at.clone();
-      double by = at[i] + DIFFERENCE <= 1 ? DIFFERENCE : -DIFFERENCE;
-      next[i] += by;
-      double[] found = residuals(next);
+      FitParameter p = parameters.get(i);
+      double[] found;
+      double wide = DIFFERENCE;
+      do { // several counts may come to the same
+        double up = p.up(at[i], wide);
+        next[i] = up <= 1 ? up : Math.max(0, p.down(at[i], wide));
+        found = residuals(next);
+        wide *= 2;
+      } while (p.isCount() && Arrays.equals(found, residuals) && wide < 1);
+      double by = next[i] - at[i];
       for (int row = 0; row < found.length; row++) {
         slopes[row][i] = (found[row] - residuals[row]) / by;
       }
     }
+    Identifiability here = new Identifiability(parameters, slopes);
+    IntStream.range(0, at.length).filter(i -> !here.isWithoutEffect(i)).forEach(matter::set);
     return slopes;
   }
 

@@ -17,8 +17,9 @@ import org.kernbench.config.UsageException;
  * @param low smallest value
  * @param high largest value, above that
  * @param unit that both have; empty for a bare number
+ * @param isCount whether the key takes whole numbers only
  */
-public record FitParameter(String path, double low, double high, String unit) {
+public record FitParameter(String path, double low, double high, String unit, boolean isCount) {
   private static final Pattern FORM =
       Pattern.compile("([a-z0-9_.]+) *= *([0-9.eE+-]+?) *\\.\\. *([0-9.eE+-]+) *([A-Za-z/µ]*)");
 
@@ -41,7 +42,7 @@ public record FitParameter(String path, double low, double high, String unit) {
         double low = Double.parseDouble(m.group(2));
         double high = Double.parseDouble(m.group(3));
         if (low < high) {
-          return new FitParameter(m.group(1), low, high, m.group(4));
+          return new FitParameter(m.group(1), low, high, m.group(4), false);
         }
       } catch (NumberFormatException e) {
         // told below
@@ -57,6 +58,16 @@ public record FitParameter(String path, double low, double high, String unit) {
             text));
   }
 
+  /** Whether the limits may be counts: whole numbers, from 1 on. */
+  boolean mayCount() {
+    return unit.isEmpty() && low >= 1 && low == Math.rint(low) && high == Math.rint(high);
+  }
+
+  /** Likewise, in whole numbers. */
+  FitParameter counted() {
+    return new FitParameter(path, low, high, unit, true);
+  }
+
   private boolean inRatios() {
     return low > 0;
   }
@@ -65,12 +76,31 @@ public record FitParameter(String path, double low, double high, String unit) {
   double value(double position) {
     double value =
         inRatios() ? low * StrictMath.pow(high / low, position) : low + (high - low) * position;
+    if (isCount) {
+      return Math.rint(value);
+    }
     BigDecimal rounded =
         new BigDecimal(value).round(new MathContext(DIGITS, RoundingMode.HALF_EVEN));
     int decimals = DECIMALS_OF_UNITS.getOrDefault(unit, DECIMALS);
     return rounded.scale() > decimals
         ? rounded.setScale(decimals, RoundingMode.HALF_EVEN).doubleValue()
         : rounded.doubleValue();
+  }
+
+  /** The position of a larger value, so far away or as far as the next is; it may be beyond 1. */
+  double up(double position, double by) {
+    double next = isCount ? position(value(position) + 1) : 0;
+    return Math.max(position + by, next);
+  }
+
+  /** Likewise of a smaller one, which may be below 0. */
+  double down(double position, double by) {
+    double next = isCount ? position(value(position) - 1) : 1;
+    return Math.min(position - by, next);
+  }
+
+  private double position(double count) {
+    return StrictMath.log(count / low) / StrictMath.log(high / low);
   }
 
   /** The value as a configuration has it. */

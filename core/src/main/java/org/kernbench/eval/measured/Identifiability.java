@@ -53,6 +53,15 @@ public final class Identifiability {
     }
   }
 
+  /** Whether no row changes with a value, where the slopes are from. */
+  boolean isWithoutEffect(int parameter) {
+    double sum = 0;
+    for (double[] row : slopes) {
+      sum += row[parameter] * row[parameter];
+    }
+    return Math.sqrt(sum / slopes.length) < NO_EFFECT;
+  }
+
   /** Values that these rows say nothing of, or two of which they say the same. */
   Optional<String> refusal() {
     int n = parameters.size();
@@ -63,7 +72,7 @@ public final class Identifiability {
       }
     }
     for (int i = 0; i < n; i++) {
-      if (norm(columns[i]) / Math.sqrt(slopes.length) < NO_EFFECT) {
+      if (isWithoutEffect(i)) {
         return Optional.of(
             "no row depends on %s; leave it out".formatted(parameters.get(i).path()));
       }

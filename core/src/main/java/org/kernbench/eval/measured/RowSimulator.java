@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
+import org.kernbench.config.ConfigException;
 import org.kernbench.config.UsageException;
 import org.kernbench.device.Mode;
 import org.kernbench.eval.Bench;
@@ -101,6 +102,16 @@ public final class RowSimulator {
       known.put(key, found);
     }
     return found;
+  }
+
+  /** Whether the machine of a row may be changed so. */
+  boolean takes(MeasuredRow row, String change) {
+    try {
+      simulate(row, List.of(change));
+      return true;
+    } catch (ConfigException | UsageException e) {
+      return false;
+    }
   }
 
   private List<String> overrides(MeasuredRow row, List<String> changes) {

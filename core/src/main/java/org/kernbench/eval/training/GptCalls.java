@@ -36,7 +36,7 @@ record GptCalls(int hidden, int heads, int tokens, int microbatch, int tp, int v
   private static final int LONGEST_FUSED_ROW = 4096;
 
   /** Weights and biases of a layer: two norms, four linear layers. */
-  static final int TENSORS_OF_LAYER = 12;
+  private static final int TENSORS_OF_LAYER = 12;
 
   private int rows() {
     return microbatch * tokens;
@@ -284,10 +284,29 @@ record GptCalls(int hidden, int heads, int tokens, int microbatch, int tp, int v
 
   // ---- the end of a step ----
 
-  /** Weights of so many layers on a rank, and of the embedding where it lies there. */
-  long parameters(int layers, boolean embeds) {
+  /**
+   * Weights of so many layers on a rank, with the table of ids at both ends of a pipeline,
+   * positions before the first layer and the norm behind the last.
+   */
+  long parameters(int layers, boolean first, boolean last) {
     long layer = 12L * hidden * width() + 13L * hidden;
-    return layers * layer + (embeds ? (long) (vocabulary / tp + tokens) * hidden : 0);
+    return layers * layer
+        + (first || last ? table() : 0)
+        + (first ? (long) tokens * hidden : 0)
+        + (last ? 2L * hidden : 0);
+  }
+
+  /** Weights of the table of ids on a rank. */
+  long table() {
+    return (long) vocabulary / tp * hidden;
+  }
+
+  /** Tensors that hold {@link #parameters}. */
+  static int tensors(int layers, boolean first, boolean last) {
+    return TENSORS_OF_LAYER * layers
+        + (first || last ? 1 : 0)
+        + (first ? 1 : 0)
+        + (last ? 2 : 0); // scale and shift of the norm
   }
 
   /** Gradients to f32, their norm, AdamW on masters and states, weights back to f16. */

@@ -183,23 +183,28 @@ public final class GptStepBench implements Bench {
     int tp = context.param(TP);
     int layers = context.param(LAYERS) / pp;
     for (int r = 0; r < pp; r++) {
-      boolean embeds = r == 0 || r == pp - 1;
-      if (embeds && pp > 1) { // both ends have the embedding
-        long table = 2 * (calls.parameters(layers, true) - calls.parameters(layers, false));
+      boolean first = r == 0;
+      boolean last = r == pp - 1;
+      if (first != last) { // both ends have the table
         line.afterwards(
-            r, List.of(new StepCall.AllReduce(2, tp * dp * (pp - 1), table)), Share.COMMUNICATION);
+            r,
+            List.of(new StepCall.AllReduce(2, tp * dp * (pp - 1), 2 * calls.table())),
+            Share.COMMUNICATION);
       }
       if (dp > 1) {
-        long bytes = 2 * calls.parameters(layers, embeds);
+        long bytes = 2 * calls.parameters(layers, first, last);
         line.afterwards(r, List.of(new StepCall.AllReduce(dp, tp, bytes)), Share.COMMUNICATION);
       }
     }
     line.meet();
     for (int r = 0; r < pp; r++) {
-      boolean embeds = r == 0 || r == pp - 1;
-      int tensors = GptCalls.TENSORS_OF_LAYER * layers + (embeds ? 4 : 0);
+      boolean first = r == 0;
+      boolean last = r == pp - 1;
       line.afterwards(
-          r, GptCalls.optimizer(calls.parameters(layers, embeds), tensors), Share.OPTIMIZER);
+          r,
+          GptCalls.optimizer(
+              calls.parameters(layers, first, last), GptCalls.tensors(layers, first, last)),
+          Share.OPTIMIZER);
     }
     line.meet();
   }

@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.Stream;
 import org.kernbench.eval.Outcome;
 import org.kernbench.eval.figures.Figure;
 import org.kernbench.eval.figures.PipelineChart;
@@ -19,7 +20,11 @@ final class PipelineReport {
   private final Map<Integer, Line> lines = new TreeMap<>();
 
   /** A rank of the first replica's pipeline, its first tensor- and context-parallel rank. */
-  private record Line(List<Span> spans, long mostHeld) {}
+  private record Line(List<Span> spans, long mostHeld) {
+    Stream<Span.Stretch> stretches() {
+      return spans.stream().flatMap(s -> s.stretches().stream());
+    }
+  }
 
   /** Of a schedule, as people know it. */
   PipelineReport(String name) {
@@ -48,7 +53,7 @@ final class PipelineReport {
       }
     }
     for (Line line : lines.values()) {
-      long own = line.spans.stream().mapToLong(s -> s.endPs() - s.startPs()).sum();
+      long own = line.stretches().mapToLong(s -> s.endPs() - s.startPs()).sum();
       busy += own;
       idle.add(percent(1 - own / (double) (last - first)));
       held.add(kib(line.mostHeld));
@@ -68,14 +73,16 @@ final class PipelineReport {
     lines.forEach((rank, line) -> {
       for (Span span : line.spans) {
         Action a = span.action();
-        bars.add(
-            new PipelineChart.Bar(
-                rank,
-                a.kind().word(),
-                a.stage() / lines.size(),
-                String.valueOf(a.microbatch()),
-                (span.startPs() - firstPs) / 1e3,
-                (span.endPs() - firstPs) / 1e3));
+        for (Span.Stretch stretch : span.stretches()) {
+          bars.add(
+              new PipelineChart.Bar(
+                  rank,
+                  a.kind().word(),
+                  a.stage() / lines.size(),
+                  String.valueOf(a.microbatch()),
+                  (stretch.startPs() - firstPs) / 1e3,
+                  (stretch.endPs() - firstPs) / 1e3));
+        }
       }
     });
     return PipelineChart.of("pipeline", "Pipeline " + name, bars);
@@ -89,21 +96,23 @@ final class PipelineReport {
     return String.format(Locale.ROOT, "%.1fKiB", bytes / 1024.0);
   }
 
-  /** Every action of every rank, in order. */
+  /** Every action of every rank, in order; two lines where it waited for its message within. */
   private String csv() {
     StringBuilder text = new StringBuilder("rank,stage,microbatch,kind,start_ns,end_ns\n");
     lines.forEach((rank, line) -> {
       for (Span span : line.spans) {
         Action a = span.action();
-        text.append(
-            "%s,%s,%s,%s,%s,%s\n"
-                .formatted(
-                    rank,
-                    a.stage(),
-                    a.microbatch(),
-                    a.kind().word(),
-                    Numbers.ns(span.startPs()),
-                    Numbers.ns(span.endPs())));
+        for (Span.Stretch stretch : span.stretches()) {
+          text.append(
+              "%s,%s,%s,%s,%s,%s\n"
+                  .formatted(
+                      rank,
+                      a.stage(),
+                      a.microbatch(),
+                      a.kind().word(),
+                      Numbers.ns(stretch.startPs()),
+                      Numbers.ns(stretch.endPs())));
+        }
       }
     });
     return text.toString();

@@ -92,10 +92,10 @@ final class RankMemory {
       for (int block = from; block < from + split.blocks().get(part); block++) {
         elements += block(block);
         expert += experts(block);
-        kept += kept(block) * held;
+        kept += (bytes(kept(block)) - saved(block)) * held;
       }
       elements += ends(first, last);
-      kept += last ? config.vocabulary() / grid.tp() : 0;
+      kept += last ? bytes(config.vocabulary() / grid.tp()) : 0;
     }
     Need dense = need(elements, (long) grid.dp() * grid.cp());
     Need routed = need(expert, replicasOfExperts());
@@ -103,7 +103,7 @@ final class RankMemory {
         dense.weights() + routed.weights(),
         dense.gradients() + routed.gradients(),
         dense.optimizer() + routed.optimizer(),
-        kept * rows() * setup.dtype().sizeBytes());
+        kept * rows());
   }
 
   /** Ranks that have the same experts. */
@@ -154,8 +154,7 @@ final class RankMemory {
       return config.attentionElements() / grid.tp();
     }
     Latent l = config.latent().get();
-    long h = config.hidden();
-    long down = l.queryRank() * h + (l.keyRank() + l.turned()) * h;
+    long down = config.downElements();
     return (config.attentionElements() - down) / grid.tp() + down + l.queryRank() + l.keyRank();
   }
 
@@ -219,6 +218,42 @@ final class RankMemory {
       case ATTENTION -> 3 * h + inner(block);
       case NONE -> 4 * h + heads() + inner(block);
     };
+  }
+
+  private long bytes(long elements) {
+    return elements * setup.dtype().sizeBytes();
+  }
+
+  /**
+   * Bytes that it keeps less where layers multiply in 8 bits: their inputs, unless a product in the
+   * type of the run reads them, too, as what leads down to latent attention and routers do.
+   */
+  private long saved(int block) {
+    if (!setup.f8()) {
+      return 0;
+    }
+    boolean routed = config.experts().filter(e -> block >= e.dense()).isPresent();
+    long h = config.hidden() / (setup.sp() ? grid.tp() : 1);
+    long ofAttention =
+        (config.latent().isPresent() ? 0 : h)
+            + (long) config.heads() * config.valueSize() / grid.tp();
+    long ofFeedForward = (routed ? 0 : h) + linear(block) / grid.tp();
+    long inputs =
+        switch (grid.recompute()) {
+          case FULL -> 0;
+          case ATTENTION -> ofFeedForward;
+          case NONE -> ofAttention + ofFeedForward;
+        };
+    return inputs * (setup.dtype().sizeBytes() - 1);
+  }
+
+  /** Inner elements of a block for each token, experts left out that a router chooses. */
+  private long linear(int block) {
+    return config
+        .experts()
+        .filter(e -> block >= e.dense())
+        .map(e -> (long) e.shared() * e.ffn())
+        .orElse((long) config.ffn());
   }
 
   private long heads() {

@@ -173,11 +173,12 @@ record Setup(
 
   /**
    * As {@link #flops}, where products in 8 bits count as many times less as they are faster: those
-   * of linear layers in blocks, but for routers and experts, which stay in the type of the run.
+   * of linear layers in blocks, but for routers, experts and what leads down to latent attention,
+   * which stay in the type of the run.
    */
   double pacedFlops(Machine machine) {
     double of = (double) tokens * batch;
-    double heads = 2 * of * config.attentionElements();
+    double heads = 2 * of * (config.attentionElements() - config.downElements());
     double forward =
         switch (scope) {
           case MLP -> TrainingFlops.mlp(config, of);

@@ -20,6 +20,9 @@ public record WavesSpec(
     int units, int macs, List<Block> tiles, List<Integer> splits, long l2BytesPerCycle) {
   private static final int MOST_UNITS = 1 << 16;
 
+  /** One of them is enough to say that there are multiprocessors. */
+  private static final List<String> KEYS = List.of("units", "macs", "tiles", "split_k", "l2_width");
+
   /** Copies the lists. */
   public WavesSpec {
     tiles = List.copyOf(tiles);
@@ -37,11 +40,12 @@ public record WavesSpec(
    */
   static Optional<WavesSpec> read(ConfigMap gemm) {
     boolean inWaves = gemm.isText("mode", GemmMode.WAVES.name().toLowerCase(Locale.ROOT));
-    if (!inWaves && !gemm.has("units")) {
+    long written = KEYS.stream().filter(gemm::has).count(); // asks for all, so that none is unknown
+    if (!inWaves && written == 0) {
       return Optional.empty();
     }
     List<WavesSpec.Block> tiles = new ArrayList<>();
-    for (String text : gemm.texts("tiles")) {
+    for (String text : gemm.texts("tiles", "[256x128, 128x128]")) {
       try {
         tiles.add(WavesSpec.Block.parse(text));
       } catch (IllegalArgumentException e) {
@@ -49,7 +53,7 @@ public record WavesSpec(
       }
     }
     List<Integer> splits = new ArrayList<>();
-    for (String text : gemm.has("split_k") ? gemm.texts("split_k") : List.of("1")) {
+    for (String text : gemm.has("split_k") ? gemm.texts("split_k", "[1, 2]") : List.of("1")) {
       if (text.matches("[1-9][0-9]{0,2}")) {
         splits.add(Integer.valueOf(text));
       } else {

@@ -98,6 +98,12 @@ public final class Graph implements AutoCloseable {
     void give(int operand, Tensor grad);
 
     /**
+     * Likewise, of a tensor that the graph owns and that is there for nothing else: once it is part
+     * of a parameter's gradient, its memory is given back.
+     */
+    void giveAway(int operand, Tensor grad);
+
+    /**
      * Where the gradient of an operand may be written at once, if it is the first of a parameter
      * that is spread over PEs; it is to be given all the same.
      */
@@ -121,6 +127,15 @@ public final class Graph implements AutoCloseable {
     }
     owned.add(tensor);
     return tensor;
+  }
+
+  /** Gives back what is owned, before the graph is closed. */
+  void drop(Tensor tensor) {
+    int i = owned.lastIndexOf(tensor);
+    if (i < 0) {
+      throw new IllegalStateException("bug: " + tensor + " is not the graph's");
+    }
+    owned.remove(i).close();
   }
 
   /** A step of a path, for names of kernels; close it to leave. */

@@ -68,7 +68,8 @@ final class RowChoices {
         Shape.of(kept.length, columns),
         List.of(a),
         (grad, into) ->
-            into.give(0, RowRuns.scatterAdd(graph, grad, columns, kept, height, a.gradientType())));
+            into.giveAway(
+                0, RowRuns.scatterAdd(graph, grad, columns, kept, height, a.gradientType())));
   }
 
   Variable narrowColumns(Variable a, int start, int count) {

@@ -74,6 +74,7 @@ final class RowRuns {
           sum,
           both,
           x -> x.size() == 1 ? x.get(0) : x.get(0).add(x.get(1)));
+      both.forEach(graph::drop);
     }
     if (sum == null) {
       throw new IllegalStateException("bug: no pass");

@@ -230,6 +230,14 @@ final class Tape {
           accumulate(v, grad);
         }
       }
+
+      @Override
+      public void giveAway(int operand, Tensor grad) {
+        give(operand, grad);
+        if (node.operands.get(operand) instanceof Parameter) {
+          graph.drop(grad);
+        }
+      }
     };
   }
 

@@ -378,6 +378,11 @@ public final class BridgeCommunicator {
       this.works = messages.batchIsendIrecv(ops);
     }
 
+    /** The messages from the other side; none on a rank that is no leader. */
+    public List<Work> works() {
+      return works;
+    }
+
     /**
      * Waits until the other side has sent, as {@link Work#await} does, and hands on what has come
      * to all ranks of the lane; all of them call it, and get the same tensor each time.

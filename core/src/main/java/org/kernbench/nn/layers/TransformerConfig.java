@@ -204,6 +204,14 @@ public record TransformerConfig(
   }
 
   /**
+   * Elements of those that bring latent attention down to few numbers: each tensor-parallel rank
+   * has all of them, and they multiply in the type of the tokens where others do in 8 bits.
+   */
+  public long downElements() {
+    return latent.map(l -> (long) hidden * (l.queryRank + l.keyRank + l.turned)).orElse(0L);
+  }
+
+  /**
    * A copy with other numbers of layers and ids. Of a model with experts the last block at least
    * keeps them.
    */

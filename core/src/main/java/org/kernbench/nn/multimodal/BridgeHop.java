@@ -28,6 +28,11 @@ record BridgeHop(BridgeCommunicator bridge, SampleTokens tokens) implements Hop 
     }
 
     @Override
+    public List<Work> works() {
+      return receipt.works();
+    }
+
+    @Override
     public long bytes() {
       return 0;
     }

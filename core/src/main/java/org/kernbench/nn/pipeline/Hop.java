@@ -25,6 +25,9 @@ public interface Hop {
      */
     Tensor await();
 
+    /** The messages that bring it to this rank itself. */
+    List<Work> works();
+
     /** What it holds beside the graph that it was asked for. */
     long bytes();
 

@@ -81,18 +81,42 @@ public final class PipelineStep {
   /**
    * When an action's kernels ran on the rank's device.
    *
-   * @param first the kernel that began it
-   * @param last the one that ended it
+   * @param launches the kernels, in the order in which they ran; at least one
+   * @param awaited messages that some of them needed, and others did not
    */
-  public record Span(Action action, Launch first, Launch last) {
+  public record Span(Action action, List<Launch> launches, List<Work> awaited) {
+    /** From simulated picoseconds to others. */
+    public record Stretch(long startPs, long endPs) {}
+
     /** Simulated picoseconds. */
     public long startPs() {
-      return first.startPs();
+      return launches.getFirst().startPs();
     }
 
     /** Simulated picoseconds. */
     public long endPs() {
-      return last.endPs();
+      return launches.getLast().endPs();
+    }
+
+    /**
+     * The action without the wait for its message: what is computed again before a backward pass
+     * needs no gradient, so it may be done long before one has come. One stretch, or two.
+     */
+    public List<Stretch> stretches() {
+      long arrived =
+          awaited.stream()
+              .flatMap(work -> work.launch().stream())
+              .mapToLong(Launch::endPs)
+              .max()
+              .orElse(0);
+      for (int i = 1; i < launches.size(); i++) {
+        long done = launches.get(i - 1).endPs();
+        long goesOn = launches.get(i).startPs();
+        if (done < arrived && arrived <= goesOn) {
+          return List.of(new Stretch(startPs(), done), new Stretch(goesOn, endPs()));
+        }
+      }
+      return List.of(new Stretch(startPs(), endPs()));
     }
   }
 
@@ -273,9 +297,17 @@ public final class PipelineStep {
     flight.graph.tellLaunches(launch -> {});
     mostHeld = Math.max(mostHeld, held());
     if (!launches.isEmpty()) {
-      spans.add(new Span(action, launches.getFirst(), launches.getLast()));
+      spans.add(span(action, launches, flight));
       underWay.addLast(launches.getLast());
     }
+  }
+
+  /** All kernels are kept only where there may be a wait between them. */
+  private static Span span(Action action, List<Launch> launches, Flight flight) {
+    Hop.Arrival gradient = flight.gradient;
+    return action.kind().givesInputGradient() && gradient != null
+        ? new Span(action, launches, gradient.works())
+        : new Span(action, List.of(launches.getFirst(), launches.getLast()), List.of());
   }
 
   private long held() {

@@ -27,6 +27,11 @@ record StageMessages(Torch torch, ProcessGroup pair) implements Hop {
     }
 
     @Override
+    public List<Work> works() {
+      return List.of(work);
+    }
+
+    @Override
     public long bytes() {
       return tensor.sizeBytes();
     }

@@ -158,6 +158,25 @@ final class DeadlockTest {
     }
   }
 
+  /** The largest first; what waits for room, or comes after that, has none. */
+  @Test
+  void tcm_full_namesWhatHasRoom() {
+    try (DeviceRig rig = rig(Mode.TIME)) {
+      assertThatThrownBy(() ->
+              rig.run(p -> {
+                for (int bytes : new int[] {300_000, 600_000, 500_000, 1_000_000, 1_100_000}) {
+                  fill(p, bytes);
+                }
+                p.clockPs();
+              }))
+          .isInstanceOf(DeadlockException.class)
+          .hasMessageContaining("needs 1000000 bytes")
+          .hasMessageMatching(
+              "(?s).* are free beside live values 600000 bytes at [^,;]*, 500000 bytes at [^,;]*, "
+                  + "300000 bytes at DeadlockTest.java:[0-9]+\n.*");
+    }
+  }
+
   /**
    * On a machine that issues serially a receiver's release lets the sender go on: what is wrong
    * then with the sender's next command is told with the sender's name and line.

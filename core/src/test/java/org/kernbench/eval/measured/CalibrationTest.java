@@ -283,6 +283,68 @@ final class CalibrationTest {
     assertThat(found.refusal()).contains("no row depends on " + EFFICIENCY + "; leave it out");
   }
 
+  /** Counts are whole, also where two of them are closer than the steps of the search. */
+  @Test
+  void fit_aPlantedCount_isFound() {
+    List<MeasuredRow> large =
+        questions().stream().filter(q -> q.params().contains("k=2048")).limit(5).toList();
+    MeasuredFile file = measured(large, List.of("pe.gemm.units=97"), 0);
+
+    Calibration.Found found =
+        Calibration.fit(
+            file,
+            "dgx-a100",
+            simulator(),
+            parameters("pe.gemm.units=60..140"),
+            0,
+            Optional.empty());
+
+    assertThat(found.refusal()).isEmpty();
+    assertThat(found.values().getFirst()).matches("9[5-9]"); // as many waves
+    assertThat(found.after().meanLogRatio()).isLessThan(0.002);
+  }
+
+  /** In the middle of the range, by ratios, the memory gives as much as anybody takes. */
+  @Test
+  void fit_aRangeOfManyDecades_isSearchedWhereRowsDependOnIt() {
+    List<MeasuredRow> large =
+        questions().stream()
+            .filter(q -> q.params().getFirst().length() > "elements=100000".length())
+            .limit(5)
+            .toList();
+    String key = "cube.links.pe_to_router.bandwidth";
+    MeasuredFile file = measured(large, List.of(key + "=900 GB/s"), 0);
+
+    Calibration.Found found =
+        Calibration.fit(
+            file, "dgx-a100", simulator(), parameters(key + "=10..1e9 GB/s"), 0, Optional.empty());
+
+    assertThat(found.refusal()).isEmpty();
+    assertThat(number(found.values().getFirst()) / 900).isCloseTo(1, within(0.02));
+  }
+
+  /** Rows that fit where the key matters to none of them, though it could. */
+  @Test
+  void fit_rowsThatAValueDoesNotHoldUp_areToldSo() {
+    List<MeasuredRow> large =
+        questions().stream()
+            .filter(q -> q.params().getFirst().length() > "elements=100000".length())
+            .limit(3)
+            .toList();
+    String key = "cube.links.pe_to_router.bandwidth";
+    MeasuredFile file = measured(large, List.of(), 0);
+
+    Calibration.Found found =
+        Calibration.fit(
+            file, "dgx-a100", simulator(), parameters(key + "=100..1e8 GB/s"), 0, Optional.empty());
+
+    assertThat(found.refusal())
+        .hasValueSatisfying(why ->
+            assertThat(why)
+                .startsWith("where the rows fit best no row depends on " + key)
+                .contains("another part of its range"));
+  }
+
   /** Rows held out that another machine would have taken: noise that only the fitted rows fit. */
   @Test
   void fit_rowsHeldOutClearlyWorse_isRefused() {

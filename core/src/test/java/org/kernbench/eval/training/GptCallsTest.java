@@ -55,11 +55,26 @@ final class GptCallsTest {
         .noneMatch(AllReduce.class::isInstance);
   }
 
-  /** 12 h^2 + 13 h of a layer, and (V + s) h: what GPT-2 of 768, 12 layers has, 124 million. */
+  /** What GPT-2 of 768 and 12 layers has as published: 12 h^2 + 13 h of a layer, (V + s + 2) h. */
   @Test
   void parameters_areThoseOfTheModel() {
-    assertThat(new GptCalls(768, 12, 1024, 1, 1, 50257).parameters(12, true))
-        .isEqualTo(124_438_272L);
+    GptCalls calls = new GptCalls(768, 12, 1024, 1, 1, 50257);
+    assertThat(calls.parameters(12, true, true)).isEqualTo(124_439_808L);
+    assertThat(GptCalls.tensors(12, true, true)).isEqualTo(148);
+  }
+
+  /** In a pipeline both ends have the table of ids; positions and the last norm are there once. */
+  @Test
+  void parameters_ofStages_areThoseOfTheModelAndASecondTable() {
+    GptCalls calls = new GptCalls(768, 12, 1024, 1, 1, 50257);
+    assertThat(
+            calls.parameters(4, true, false)
+                + calls.parameters(4, false, false)
+                + calls.parameters(4, false, true))
+        .isEqualTo(124_439_808L + 50257L * 768);
+    assertThat(calls.parameters(4, false, true) - calls.parameters(4, false, false))
+        .isEqualTo((50257L + 2) * 768);
+    assertThat(GptCalls.tensors(4, true, false) + GptCalls.tensors(8, false, true)).isEqualTo(149);
   }
 
   /** Four matrices of scores go through one kernel; of two each step is a kernel of its own. */

@@ -21,6 +21,8 @@ import org.kernbench.eval.RunOptions;
 import org.kernbench.eval.RunResult;
 import org.kernbench.eval.Runner;
 import org.kernbench.eval.benches.BenchRegistry;
+import org.kernbench.nn.experts.ExpertsConfig;
+import org.kernbench.nn.layers.TransformerConfig;
 import org.kernbench.nn.multimodal.Microbatch;
 import org.kernbench.nn.multimodal.TwoModuleConfig;
 
@@ -150,6 +152,88 @@ final class TrainingFiguresTest {
     double gflopPerNs = 2 * 2.0 * 64 * 64 * 2 / 1e9; // two PEs at 2 GHz
     double expected = 100 * used / gflopPerNs / metric(result, "crit_ns");
     assertThat(metric(result, "mfu_pct")).isCloseTo(expected, within(0.01 * expected));
+  }
+
+  /** What leads down to latent attention stays in the type of the run, on each rank. */
+  @Test
+  void mfu_latentAttentionAndEightBits_countsWhatLeadsDownAtTheUsualRate() {
+    String params = "model=tiny-deepseek tp=1 f8=current";
+    RunResult result = run("transformer-block", params, "pe.gemm.f8_rate=2");
+    TransformerConfig c = TrainingBench.shape("tiny-deepseek", 1);
+    TransformerConfig.Latent l = c.latent().orElseThrow();
+    double perHead =
+        l.queryRank() * (l.still() + l.turned()) + l.keyRank() * (l.still() + l.value());
+    double up = c.heads() * (perHead + (double) l.value() * c.hidden());
+    ExpertsConfig e = c.experts().orElseThrow();
+    double mlp = 3.0 * c.hidden() * (e.dense() > 0 ? c.ffn() : e.shared() * e.ffn());
+    double inEightBits = 3 * 2 * (2 * 48) * (up + mlp) / 1e9;
+    double gflopPerNs = 2.0 * 64 * 64 * 2 / 1e9; // at 2 GHz
+    double used = metric(result, "rank_gflop") - inEightBits / 2;
+    double expected = 100 * used / gflopPerNs / metric(result, "crit_ns");
+    assertThat(metric(result, "mfu_pct")).isCloseTo(expected, within(0.005 * expected));
+  }
+
+  /**
+   * In 8 bits half of what goes into linear layers is kept; what attention and activations are made
+   * of stays as it is.
+   */
+  @ParameterizedTest
+  @CsvSource({
+    // what the first norm makes, heads, what the second makes, inner
+    "tiny-llama, recompute=none, 48 + 96 + 48 + 96",
+    "tiny-llama, recompute=attention, 48 + 96",
+    "tiny-llama, recompute=full, 0",
+  })
+  void needs_inEightBits_areAByteLessForEachInputOfALayer(
+      String model, String how, String elements) {
+    TransformerConfig c = TrainingBench.shape(model, 2);
+    assertThat(List.of(c.hidden(), c.heads() * c.valueSize(), c.ffn())).containsExactly(48, 96, 96);
+    String params = "model=" + model + " tp=1 sp=off batch=1 " + how;
+    long each = List.of(elements.split(" . ")).stream().mapToLong(Long::parseLong).sum();
+    assertThat(activations(params) - activations(params + " f8=current"))
+        .isCloseTo(2 * 48 * each, within(128L));
+  }
+
+  /** What is computed again takes as long as it did first, whatever was waited for behind it. */
+  @Test
+  void idle_ofAPipelineThatRecomputes_isWhatIsNotComputed() {
+    String params = "model=tiny-llama tp=1 pp=3 layers=3 microbatches=4 batch=4 ";
+    RunResult again = run("train-step", params + "recompute=full");
+    RunResult kept = run("train-step", params);
+    for (int stage = 0; stage < 2; stage++) { // the last one waits for nobody
+      double forward = 0;
+      for (String line : kept.files().get("pipeline.csv").get().lines().skip(1).toList()) {
+        String[] cells = line.split(",");
+        boolean counts = cells[0].equals("" + stage) && cells[3].equals("F");
+        forward += counts ? Double.parseDouble(cells[5]) - Double.parseDouble(cells[4]) : 0;
+      }
+      double expected = busyNs(kept, stage) + forward;
+      assertThat(busyNs(again, stage)).isCloseTo(expected, within(0.04 * expected));
+    }
+    assertThat(idle(again, 0)).isGreaterThan(0.25);
+  }
+
+  private static double idle(RunResult result, int stage) {
+    String each = result.metrics().get("idle_by_rank").toString().split(" ")[stage];
+    return Double.parseDouble(each.replace("%", "")) / 100;
+  }
+
+  private static double busyNs(RunResult result, int stage) {
+    return (1 - idle(result, stage)) * metric(result, "pipeline_ns");
+  }
+
+  /** The gradient of a table is the parameter's; only the last stage has something for each id. */
+  @Test
+  void held_ofTheFirstStage_doesNotGrowWithTheIds() {
+    String params = "model=tiny-llama tp=1 pp=2 microbatches=2 batch=2 vocabulary=";
+    List<String> few = held(params + 960);
+    List<String> many = held(params + 9600);
+    assertThat(many.getFirst()).isEqualTo(few.getFirst());
+    assertThat(many.getLast()).isNotEqualTo(few.getLast());
+  }
+
+  private static List<String> held(String params) {
+    return List.of(run("train-step", params).metrics().get("held_by_rank").toString().split(" "));
   }
 
   /** However a batch is cut, and whatever is made again, as many copies go to experts. */
