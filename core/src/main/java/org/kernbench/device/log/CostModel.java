@@ -198,9 +198,10 @@ public final class CostModel {
           case FILLED -> folds * (depth(g) + fill) - 1;
           case CHAINED -> folds * depth(g) + fill;
           case FLAT ->
-              Math.ceilDiv(
-                  (long) g.m() * g.n() * g.k(),
-                  (long) gemm.rows() * gemm.columns() * gemm.rate(g.in().isF8()));
+              over(
+                  Math.multiplyFull(g.m(), g.n()) * g.k(),
+                  Math.multiplyFull(gemm.rows(), gemm.columns()),
+                  rate(gemm, g.in()));
           case WAVES -> throw new IllegalStateException("waves have no folds");
         };
     return gemmClock.durationPs(Math.max(1, cycles));
@@ -208,12 +209,26 @@ public final class CostModel {
 
   /** Cycles in which operands stream through the array: it takes several f8 elements in each. */
   private long depth(ComputeOp.Gemm g) {
-    return Math.ceilDiv((long) g.k(), gemm.rate(g.in().isF8()));
+    return over(g.k(), 1, rate(gemm, g.in()));
   }
 
-  /** The multiprocessors, as fast as they are for a type. */
-  private WavesSpec wavesOf(DType in) {
-    return gemm.waves().orElseThrow().faster(gemm.rate(in.isF8()));
+  /** Cycles in which so many cells do so many multiply-adds, each at a rate. */
+  private static long over(long macs, long cells, double rate) {
+    return rate == Math.rint(rate)
+        ? Math.ceilDiv(macs, cells * (long) rate)
+        : (long) Math.ceil(macs / (cells * rate));
+  }
+
+  /**
+   * Products of a type in the time of one in 16 bits. Integers have that of 16 bits, whatever their
+   * width.
+   */
+  public static double rate(GemmSpec gemm, DType in) {
+    return in.isFloatingPoint() ? gemm.rate(8 * in.sizeBytes()) : 1;
+  }
+
+  private WavesSpec waves() {
+    return gemm.waves().orElseThrow();
   }
 
   /** Whether products are those of multiprocessors, in waves. */
@@ -225,7 +240,8 @@ public final class CostModel {
   private long wavesPs(ComputeOp.Gemm g) {
     int width = g.in().sizeBytes();
     if (g.partOf().isEmpty()) {
-      return gemmClock.durationPs(waveCycles(wavesOf(g.in()), g.m(), g.n(), g.k(), 1, width));
+      return gemmClock.durationPs(
+          waveCycles(waves(), rate(gemm, g.in()), g.m(), g.n(), g.k(), 1, width));
     }
     ComputeOp.Whole all = g.partOf().get();
     double whole = wholePs(all, g.in());
@@ -237,7 +253,9 @@ public final class CostModel {
   private double wholePs(ComputeOp.Whole all, DType in) {
     WholeTime known = lastWhole;
     if (known == null || known.in != in || !known.of.equals(all)) {
-      long cycles = waveCycles(wavesOf(in), all.m(), all.n(), all.k(), all.batch(), in.sizeBytes());
+      long cycles =
+          waveCycles(
+              waves(), rate(gemm, in), all.m(), all.n(), all.k(), all.batch(), in.sizeBytes());
       known = new WholeTime(all, in, gemmClock.durationPs(cycles));
       lastWhole = known;
     }
@@ -247,18 +265,18 @@ public final class CostModel {
   /**
    * Cycles in which multiprocessors make {@code batch} equal products: with tiles of {@code a x b}
    * outputs and K cut in s parts, {@code ceil(m/a) ceil(n/b) s} tiles each in waves of {@code
-   * units}, each of the longer of {@code a b (k/s) / macs} and {@code (a + b) (k/s) width / (l2 /
-   * units)} cycles; the sums of parts are written to the cache and read again. The quickest tile is
-   * taken.
+   * units}, each of the longer of {@code a b (k/s) / (macs rate)} and {@code (a + b) (k/s) width /
+   * (l2 / units)} cycles; the sums of parts are written to the cache and read again. The quickest
+   * tile is taken.
    */
-  static long waveCycles(WavesSpec waves, int m, int n, int k, int batch, int width) {
+  static long waveCycles(WavesSpec waves, double rate, int m, int n, int k, int batch, int width) {
     double least = Double.POSITIVE_INFINITY;
     double l2PerUnit = (double) waves.l2BytesPerCycle() / waves.units();
     for (WavesSpec.Block tile : waves.tiles()) {
       for (int parts : waves.splits()) {
         long depth = Math.ceilDiv(k, parts);
         long tiles = (long) Math.ceilDiv(m, tile.m()) * Math.ceilDiv(n, tile.n()) * parts * batch;
-        double products = (double) tile.m() * tile.n() * depth / waves.macs();
+        double products = (double) tile.m() * tile.n() * depth / (waves.macs() * rate);
         double operands = (double) (tile.m() + tile.n()) * depth * width / l2PerUnit;
         double cycles = Math.ceilDiv(tiles, (long) waves.units()) * Math.max(products, operands);
         if (parts > 1) {
@@ -278,6 +296,6 @@ public final class CostModel {
   public static double utilisation(ComputeOp.Gemm g, GemmSpec spec, long durationPs) {
     double macs = (double) g.m() * g.n() * g.k();
     double cycles = ClockRate.ofHz(spec.clockHz()).cyclesIn(durationPs);
-    return macs / (cycles * spec.macsPerCycle() * spec.rate(g.in().isF8()));
+    return macs / (cycles * spec.macsPerCycle() * rate(spec, g.in()));
   }
 }

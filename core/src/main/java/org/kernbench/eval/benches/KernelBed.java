@@ -15,6 +15,7 @@ import org.kernbench.device.Mode;
 import org.kernbench.device.QueuePlan;
 import org.kernbench.device.QueueSet;
 import org.kernbench.device.ValueTooLargeException;
+import org.kernbench.device.log.CostModel;
 import org.kernbench.device.log.OpKind;
 import org.kernbench.device.log.OpLog;
 import org.kernbench.device.log.StreamCosts;
@@ -27,6 +28,7 @@ import org.kernbench.eval.output.Digest;
 import org.kernbench.eval.output.Numbers;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
+import org.kernbench.machine.spec.GemmSpec;
 import org.kernbench.machine.spec.OperationClass;
 import org.kernbench.tensor.DType;
 import org.kernbench.tensor.Numerics;
@@ -397,13 +399,15 @@ final class KernelBed implements AutoCloseable {
   private void measure(Outcome outcome, long fromPs, Launch last, Work work) {
     double peak = 0; // of the fastest PE and memory: which PE does most is not known here
     double bytesPerPs = 0;
+    DType type = dtype(context);
     int sip = -1;
     for (Pe pe : last.pes()) {
       if (pe.sip() == sip) {
         continue; // all of a package are alike
       }
       sip = pe.sip();
-      peak = Math.max(peak, machine.pe(pe.sip()).gemm().peakFlops());
+      GemmSpec gemm = machine.pe(pe.sip()).gemm();
+      peak = Math.max(peak, gemm.peakFlops() * CostModel.rate(gemm, type));
       bytesPerPs = Math.max(bytesPerPs, StreamCosts.bothWaysBytesPerPs(machine, pe));
     }
     double flopsPs = work.flops / peak * 1e12;

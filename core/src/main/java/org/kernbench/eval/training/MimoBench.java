@@ -9,6 +9,7 @@ import org.kernbench.ccl.bounds.Bounds;
 import org.kernbench.ccl.library.CclConfig;
 import org.kernbench.config.UsageException;
 import org.kernbench.device.Mode;
+import org.kernbench.device.log.CostModel;
 import org.kernbench.eval.Bench;
 import org.kernbench.eval.BenchContext;
 import org.kernbench.eval.Outcome;
@@ -214,7 +215,9 @@ public final class MimoBench implements Bench {
     schedule.ifPresent(s -> outcome.condition("stages", s.depth()).condition("order", s.name()));
     PipelineReport pipeline = new PipelineReport(schedule.map(Object::toString).orElse(""));
     StepRecord record = new StepRecord();
-    double flops = TwoModuleStep.flops(setup.model, setup.settings.frozen(), setup.data);
+    double flops =
+        TwoModuleStep.flops(setup.model, setup.settings.frozen(), setup.data)
+            / CostModel.rate(machine.pe().gemm(), setup.settings.dtype());
     AllReduceChoice sums =
         new AllReduceChoice(context, machine, level, layout.worldSize(), sums(setup), false);
     Spread spread =

@@ -2,8 +2,10 @@ package org.kernbench.eval.training;
 
 import java.util.List;
 import java.util.Optional;
+import org.kernbench.device.log.CostModel;
 import org.kernbench.eval.training.TrainingBench.Scope;
 import org.kernbench.machine.Machine;
+import org.kernbench.machine.spec.GemmSpec;
 import org.kernbench.nn.autograd.F8;
 import org.kernbench.nn.autograd.Fault;
 import org.kernbench.nn.experts.Routing;
@@ -172,7 +174,7 @@ record Setup(
   }
 
   /**
-   * As {@link #flops}, where products in 8 bits count as many times less as they are faster: those
+   * As {@link #flops}, as many as there would be of 16 bits in the same time. In 8 bits are those
    * of linear layers in blocks, but for routers, experts and what leads down to latent attention,
    * which stay in the type of the run.
    */
@@ -186,6 +188,9 @@ record Setup(
           case STEP ->
               config.layers() * heads + TrainingFlops.linearMlp(config, of, config.layers());
         };
-    return flops() - 3 * forward * (1 - 1.0 / machine.pe().gemm().rate(f8));
+    double inEightBits = f8 ? 3 * forward : 0;
+    GemmSpec gemm = machine.pe().gemm();
+    return (flops() - inEightBits) / CostModel.rate(gemm, dtype)
+        + inEightBits / CostModel.rate(gemm, DType.F8E4M3);
   }
 }

@@ -11,6 +11,7 @@ import org.kernbench.ccl.library.CclConfig;
 import org.kernbench.ccl.library.CollectiveLibrary;
 import org.kernbench.config.UsageException;
 import org.kernbench.device.Mode;
+import org.kernbench.device.log.CostModel;
 import org.kernbench.device.log.OpLog;
 import org.kernbench.eval.Bench;
 import org.kernbench.eval.BenchContext;
@@ -599,7 +600,10 @@ public final class TrainingBench implements Bench {
     reuse(outcome, torch);
     long total = torch.simulator().nowPs();
     // backwards twice as many as forwards
-    double dropped = 3 * TrainingFlops.experts(setup.config(), program.experts().dropped());
+    double dropped =
+        3
+            * TrainingFlops.experts(setup.config(), program.experts().dropped())
+            / CostModel.rate(torch.machine().pe().gemm(), setup.dtype());
     StepBound step =
         new StepBound(
             torch.machine(),

@@ -1,7 +1,6 @@
 package org.kernbench.eval.training;
 
 import org.kernbench.machine.Machine;
-import org.kernbench.machine.spec.GemmSpec;
 import org.kernbench.nn.experts.ExpertsConfig;
 import org.kernbench.nn.layers.TransformerConfig;
 
@@ -68,8 +67,6 @@ final class TrainingFlops {
 
   /** The least time for so many on each of some ranks: their GEMM engines at their peak. */
   static long boundPs(Machine machine, double flops, int ranks) {
-    GemmSpec gemm = machine.pe().gemm();
-    double perSecond = 2.0 * gemm.rows() * gemm.columns() * gemm.clockHz();
-    return (long) Math.floor(flops / ranks / perSecond * 1e12);
+    return (long) Math.floor(flops / ranks / machine.pe().gemm().peakFlops() * 1e12);
   }
 }

@@ -17,6 +17,9 @@ import org.kernbench.config.ConfigMap;
  * @param efficiencyBillionths share of the clock that is sustained, in billionths
  * @param f8Rate products of two 8-bit floating-point numbers that a cell does in the time of one of
  *     another type
+ * @param f32Billionths products of 32-bit floating-point numbers in the time of one of 16 bits, in
+ *     billionths
+ * @param f64Billionths likewise of 64 bits
  * @param waves the multiprocessors of mode {@code waves}; there in that mode
  */
 public record GemmSpec(
@@ -30,6 +33,8 @@ public record GemmSpec(
     int buffers,
     long efficiencyBillionths,
     int f8Rate,
+    long f32Billionths,
+    long f64Billionths,
     Optional<WavesSpec> waves) {
   private static final long BILLION = 1_000_000_000;
 
@@ -47,6 +52,8 @@ public record GemmSpec(
             map.integerOr("buffers", "auto", 1, 64),
             map.has("efficiency") ? map.billionths("efficiency") : BILLION,
             map.has("f8_rate") ? map.integer("f8_rate", 1, 16) : 1,
+            map.has("f32_rate") ? map.billionths("f32_rate") : BILLION,
+            map.has("f64_rate") ? map.billionths("f64_rate") : BILLION,
             WavesSpec.read(map));
     map.done();
     return spec;
@@ -54,7 +61,19 @@ public record GemmSpec(
 
   GemmSpec atClock(long hz) {
     return new GemmSpec(
-        rows, columns, hz, mode, tileM, tileK, tileN, buffers, efficiencyBillionths, f8Rate, waves);
+        rows,
+        columns,
+        hz,
+        mode,
+        tileM,
+        tileK,
+        tileN,
+        buffers,
+        efficiencyBillionths,
+        f8Rate,
+        f32Billionths,
+        f64Billionths,
+        waves);
   }
 
   /** The clock that is sustained under load, in Hz; at least 1. */
@@ -63,12 +82,17 @@ public record GemmSpec(
   }
 
   /**
-   * How many times as fast products of a type are as {@link #peakFlops} says.
+   * Products of floating-point numbers in the time of one of those that {@link #peakFlops} counts.
    *
-   * @param f8 whether operands are 8-bit floating-point numbers
+   * @param bits of an operand, 8 to 64
    */
-  public int rate(boolean f8) {
-    return f8 ? f8Rate : 1;
+  public double rate(int bits) {
+    return switch (bits) {
+      case 8 -> f8Rate;
+      case 32 -> f32Billionths / 1e9;
+      case 64 -> f64Billionths / 1e9;
+      default -> 1;
+    };
   }
 
   /** Whether composite products have a default tile. */

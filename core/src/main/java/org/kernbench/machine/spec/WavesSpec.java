@@ -29,11 +29,6 @@ public record WavesSpec(
     splits = List.copyOf(splits);
   }
 
-  /** Multiprocessors that do so many times as many multiply-adds in a cycle. */
-  public WavesSpec faster(int times) {
-    return times == 1 ? this : new WavesSpec(units, macs * times, tiles, splits, l2BytesPerCycle);
-  }
-
   /**
    * Reads the multiprocessors of {@code pe.gemm}, where they are described; they must be in mode
    * {@code waves}.

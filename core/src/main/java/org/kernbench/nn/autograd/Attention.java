@@ -254,7 +254,7 @@ final class Attention implements Dependent {
     Tensor logSum =
         compute.empty(graph.name("logsum"), Shape.of(n * heads.batch * heads.queryHeads), working);
     compute.countFlops(
-        graph.name("attention"), 2 * pairs(qAt, kAt) * (heads.size + heads.valueSize));
+        graph.name("attention"), 2 * pairs(qAt, kAt) * (heads.size + heads.valueSize), type);
     compute.countBytes(graph.name("attention"), -kRows.surplusBytes() - vRows.surplusBytes());
     Forward tiles =
         new Forward(
@@ -464,8 +464,8 @@ final class Attention implements Dependent {
             perQuery(inner, n),
             results(grad, n));
     double pairs = 2 * pairs(qAt, kAt);
-    compute.countFlops(graph.name("dq"), pairs * (2 * heads.size + heads.valueSize));
-    compute.countFlops(graph.name("dkv"), pairs * 2 * (heads.size + heads.valueSize));
+    compute.countFlops(graph.name("dq"), pairs * (2 * heads.size + heads.valueSize), q.dtype());
+    compute.countFlops(graph.name("dkv"), pairs * 2 * (heads.size + heads.valueSize), q.dtype());
     Tensor dq = queryGrads(where, results(result.output, n), inner);
     try (Tiles copied = where.byHead(compute, graph)) {
       return keyGrads(copied, dq);

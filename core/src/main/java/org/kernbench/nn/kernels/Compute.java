@@ -15,6 +15,7 @@ import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import org.kernbench.device.Launch;
 import org.kernbench.device.Mode;
+import org.kernbench.device.log.CostModel;
 import org.kernbench.machine.Machine;
 import org.kernbench.machine.Pe;
 import org.kernbench.tensor.DType;
@@ -134,9 +135,18 @@ public final class Compute implements Dependent {
     return tensors.stream().mapToLong(t -> t.shape().elements() * t.dtype().sizeBytes()).sum();
   }
 
-  /** Counts products of a launch. */
-  public void countFlops(String name, double flops) {
-    work.merge(name, new WorkCount(0, flops, 0, 0, 0), WorkCount::plus);
+  /**
+   * Counts products of a launch, as many as there would be of 16 bits in the same time.
+   *
+   * @param of what they multiply
+   */
+  public void countFlops(String name, double flops, DType of) {
+    work.merge(name, new WorkCount(0, flops / rate(of), 0, 0, 0), WorkCount::plus);
+  }
+
+  /** Products of a type in the time of one of 16 bits. */
+  double rate(DType of) {
+    return CostModel.rate(torch.machine().pe().gemm(), of);
   }
 
   OperandBound operandBound() {

@@ -82,7 +82,7 @@ public final class GroupedProduct implements Dependent {
       return;
     }
     for (Part p : parts) {
-      compute.countFlops(name, 2.0 * p.size.m * p.size.n * p.size.k);
+      compute.countFlops(name, 2.0 * p.size.m * p.size.n * p.size.k, p.a.tensor().dtype());
     }
     compute.cut(
         name,

@@ -36,7 +36,7 @@ final class OperandBound {
    * @param rate how often the array multiplies in the time of one product
    * @param stored bytes of all results
    */
-  record Made(double m, double n, double k, int inBytes, int sumBytes, int rate, long stored) {
+  record Made(double m, double n, double k, int inBytes, int sumBytes, double rate, long stored) {
     private double sums() {
       return m * n;
     }
@@ -64,7 +64,7 @@ final class OperandBound {
     this.pes = compute.mesh().size();
     this.serial = isSerial(machine);
     this.room = compute.torch().roomBesideQueues();
-    this.macsPerSecond = (double) gemm.rows() * gemm.columns() * gemm.clockHz();
+    this.macsPerSecond = (double) gemm.macsPerCycle() * gemm.clockHz();
     this.hbmPerSecond = bytesPerSecond(machine, way[0]);
     this.portPerSecond = bytesPerSecond(machine, way[way.length - 1]);
   }
@@ -87,7 +87,7 @@ final class OperandBound {
    * @param rate how often the array multiplies in the time of one product
    * @param bytes that it loads
    */
-  boolean loadsDecide(double macs, int rate, double bytes) {
+  boolean loadsDecide(double macs, double rate, double bytes) {
     double loading = bytes / (REACHED * Math.min(hbmPerSecond, portPerSecond));
     return serial || loading > macs / (macsPerSecond * rate);
   }

@@ -297,9 +297,8 @@ final class Product implements Dependent {
   }
 
   private void countFlops(String launch) {
-    int rate = compute.torch().machine().pe().gemm().rate(type().isF8());
     for (Term term : terms) {
-      compute.countFlops(launch, 2.0 * m * n * term.a.width() * term.bs.size() / rate);
+      compute.countFlops(launch, 2.0 * m * n * term.a.width() * term.bs.size(), type());
     }
   }
 
@@ -314,7 +313,7 @@ final class Product implements Dependent {
         k,
         type().sizeBytes(),
         type().accumulator().sizeBytes(),
-        compute.torch().machine().pe().gemm().rate(type().isF8()),
+        compute.rate(type()),
         stored);
   }
 

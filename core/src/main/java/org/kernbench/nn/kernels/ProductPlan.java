@@ -114,7 +114,7 @@ record ProductPlan(TileGrid grid, int down, int across, int step, long lastBytes
     double height = Math.min(grid.tileM(), s.m);
     double width = Math.min(grid.tileN(), s.n);
     double loaded = (usual.down * height + usual.columns() * width) * s.k * s.in.sizeBytes();
-    int rate = compute.torch().machine().pe().gemm().rate(s.in.isF8());
+    double rate = compute.rate(s.in);
     return compute.operandBound().loadsDecide(usual.tiles() * height * width * s.k, rate, loaded);
   }
 

@@ -35,6 +35,44 @@ final class GemmRateTest {
     }
   }
 
+  /** 16 times as deep at a sixteenth of the rate; thirds are rounded up. */
+  @ParameterizedTest
+  @CsvSource({
+    "chained, F32, f32_rate=0.5, 1000, 4126",
+    "chained, F64, f64_rate=0.0625, 1000, 32126",
+    "filled, F32, f32_rate=0.3, 1, 259",
+    "flat, F64, f64_rate=0.0625, 1000, 32000",
+    "flat, F32, f64_rate=0.0625, 1000, 2000",
+    "flat, F64, f32_rate=0.0625, 1000, 2000",
+    "flat, I32, f32_rate=0.0625, 1000, 2000",
+    "flat, BF16, f32_rate=0.0625, 1000, 2000",
+  })
+  void duration_ofWideTypes_isOfDepthOverShare(
+      String mode, DType type, String rate, int k, long cycles) {
+    CostModel cost = cost("pe.gemm.mode=" + mode, "pe.gemm." + rate);
+    assertThat(cost.durationPs(product(type, type, k))).isEqualTo(500 * cycles);
+  }
+
+  /** Multiprocessors have a share of their multiply-adds; operands come as quickly as before. */
+  @ParameterizedTest
+  @CsvSource({"F32, 1024, 2, 1", "F64, 1024, 16, 1", "F64, 64, 16, 0.98"})
+  void duration_inWaves_isThatOfFewerMultiplyAdds(DType type, int l2, double times, double share) {
+    String[] waves = {
+      "pe.gemm.mode=waves",
+      "pe.gemm.units=4",
+      "pe.gemm.macs=64",
+      "pe.gemm.l2_width=" + l2 + " KiB",
+      "pe.gemm.tiles=[64x64]"
+    };
+    CostModel whole = cost(waves);
+    String[] slower = java.util.Arrays.copyOf(waves, waves.length + 2);
+    slower[waves.length] = "pe.gemm.f32_rate=0.5";
+    slower[waves.length + 1] = "pe.gemm.f64_rate=0.0625";
+    ComputeOp.Gemm product = product(type, type, 1000);
+    assertThat((double) cost(slower).durationPs(product) / whole.durationPs(product))
+        .isBetween(share * times, times);
+  }
+
   /** Others take what they took, and a machine that says nothing has no rate. */
   @ParameterizedTest
   @CsvSource({"F16", "F32", "I8"})

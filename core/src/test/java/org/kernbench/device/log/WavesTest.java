@@ -27,7 +27,7 @@ final class WavesTest {
     "2304, 1536, 32768"
   })
   void waveCycles_oneTileSize_isWholeWaves(int m, int n, long cycles) {
-    assertThat(CostModel.waveCycles(ONE_TILE, m, n, 1024, 1, 2)).isEqualTo(cycles);
+    assertThat(CostModel.waveCycles(ONE_TILE, 1, m, n, 1024, 1, 2)).isEqualTo(cycles);
   }
 
   /** (128 + 128) x 1024 x 2 bytes at 1024 / 108 bytes a cycle for each unit. */
@@ -35,15 +35,15 @@ final class WavesTest {
   void waveCycles_slowCache_isItsTime() {
     WavesSpec slow = new WavesSpec(108, 1024, ONE_TILE.tiles(), List.of(1), 1024);
 
-    assertThat(CostModel.waveCycles(slow, 128, 128, 1024, 1, 2))
+    assertThat(CostModel.waveCycles(slow, 1, 128, 128, 1024, 1, 2))
         .isEqualTo((long) Math.ceil(256.0 * 1024 * 2 * 108 / 1024));
   }
 
   @Test
   void waveCycles_fewTilesAndDeep_areSplitWhereThatPays() {
     WavesSpec splits = new WavesSpec(108, 1024, ONE_TILE.tiles(), List.of(1, 4), 5120);
-    long whole = CostModel.waveCycles(ONE_TILE, 128, 128, 16_384, 1, 2);
-    long split = CostModel.waveCycles(splits, 128, 128, 16_384, 1, 2);
+    long whole = CostModel.waveCycles(ONE_TILE, 1, 128, 128, 16_384, 1, 2);
+    long split = CostModel.waveCycles(splits, 1, 128, 128, 16_384, 1, 2);
 
     // a quarter of the depth, and four tiles of f32 sums to the cache and back
     assertThat(split).isEqualTo((long) Math.ceil(whole / 4.0 + 2.0 * 4 * 128 * 128 * 4 / 5120));
@@ -80,8 +80,8 @@ final class WavesTest {
   /** 216 products of one tile each are two waves, not 216. */
   @Test
   void waveCycles_batch_fillsTheUnitsTogether() {
-    assertThat(CostModel.waveCycles(ONE_TILE, 100, 100, 1024, 216, 2)).isEqualTo(2 * 16_384);
-    assertThat(CostModel.waveCycles(ONE_TILE, 100, 100, 1024, 217, 2)).isEqualTo(3 * 16_384);
+    assertThat(CostModel.waveCycles(ONE_TILE, 1, 100, 100, 1024, 216, 2)).isEqualTo(2 * 16_384);
+    assertThat(CostModel.waveCycles(ONE_TILE, 1, 100, 100, 1024, 217, 2)).isEqualTo(3 * 16_384);
   }
 
   /** No product is faster than the peak rate at the sustained clock, and large ones come near. */

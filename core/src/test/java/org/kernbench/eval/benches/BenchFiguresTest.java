@@ -129,6 +129,41 @@ final class BenchFiguresTest {
     assertThat(number(own, "utilisation")).isBetween(0.8, 1.0);
   }
 
+  /** A100: 312 TFLOP/s in f16, 156 in TF32, 19.5 in f64, of which 0.9 are sustained. */
+  @ParameterizedTest
+  @CsvSource({"f16, 312", "f32, 156", "f64, 19.5"})
+  void products_onAGpu_haveTheRateOfTheirType(String type, double teraflops) {
+    RunResult found =
+        run("matmul-composite", timed("dgx-a100"), "m=8192", "k=8192", "n=8192", "dtype=" + type);
+    double reached = number(found, "tflops_per_pe");
+    assertThat(reached / teraflops).isBetween(0.85, 0.9);
+    assertThat(number(found, "array_utilisation")).isCloseTo(reached / teraflops, within(0.002));
+    double flops = 2.0 * 8192 * 8192 * 8192;
+    assertThat(number(found, "bound_ns"))
+        .isCloseTo(flops / (1e3 * teraflops), within(0.003 * flops / (1e3 * teraflops)));
+  }
+
+  /** Of a GPU its multiprocessors count, whatever array it would have in another mode. */
+  @ParameterizedTest
+  @CsvSource({"bf16, 54, 1", "bf16, 216, 1", "f32, 108, 0.5", "f64, 108, 0.0625"})
+  void bound_ofAStep_isThatOfItsMultiprocessors(String type, int units, double rate) {
+    RunResult found =
+        run(
+            "transformer-block",
+            timed("dgx-a100", "pe.gemm.units=" + units),
+            "model=gpt2-small",
+            "tokens=1024",
+            "batch=1",
+            "tp=1",
+            "dtype=" + type);
+    double peak = units * 1024 * 2 * 1.41 * rate; // flop/ns
+    double products = number(found, "rank_gflop") * 1e9 / peak;
+    assertThat(found.metrics().get("bound_kind")).isEqualTo("compute");
+    assertThat(number(found, "bound_ns")).isCloseTo(products, within(0.001 * products));
+    assertThat(number(found, "mfu_pct"))
+        .isCloseTo(100 * products / number(found, "crit_ns"), within(0.01));
+  }
+
   /** A PE reads its expert and the rows of its tokens, and writes as many rows. */
   @Test
   void memory_ofADispatch_hasTheRowsOfItsTokens() {

@@ -110,7 +110,7 @@ final class PlansTest {
     }
     OperandBound.Made made =
         new OperandBound.Made(
-            shape[0], shape[2], shape[1], type.sizeBytes(), 4, gemm.rate(type.isF8()), 0);
+            shape[0], shape[2], shape[1], type.sizeBytes(), 4, gemm.rate(8 * type.sizeBytes()), 0);
     text.append("    at least %s ps\n".formatted(new OperandBound(compute).leastPs(List.of(made))));
   }
 
