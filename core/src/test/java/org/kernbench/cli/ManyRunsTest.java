@@ -36,7 +36,11 @@ final class ManyRunsTest {
     return String.format("%08x", sum.getValue());
   }
 
-  /** Runs a line; {@code @} in it is a folder that the line may write to. */
+  /**
+   * Runs a line; {@code @} in it is a folder that the line may write to. Of several commands joined
+   * by {@code &&} the last one's exit code counts. Where lines are broken depends on how long the
+   * folder's name is, and does not count there.
+   */
   private static Session run(String line) {
     if (!line.contains("@")) {
       return Session.of(line.split(" "));
@@ -44,12 +48,16 @@ final class ManyRunsTest {
     try {
       Path folder = Files.createTempDirectory("many-runs");
       try {
-        Session session = Session.of(line.replace("@", folder.toString()).split(" "));
-        String written = written(folder);
-        return new Session(
-            session.exitCode(),
-            session.out().replace(folder.toString(), "@") + written,
-            session.err().replace(folder.toString(), "@"));
+        StringBuilder out = new StringBuilder();
+        StringBuilder err = new StringBuilder();
+        int code = 0;
+        for (String command : line.replace("@", folder.toString()).split(" && ")) {
+          Session session = Session.of(command.split(" "));
+          out.append(session.out().replace(folder.toString(), "@"));
+          err.append(session.err().replace(folder.toString(), "@"));
+          code = session.exitCode();
+        }
+        return new Session(code, inOneLine(out + written(folder)), inOneLine(err.toString()));
       } finally {
         for (Path file : files(folder).reversed()) {
           Files.delete(file);
@@ -58,6 +66,10 @@ final class ManyRunsTest {
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
+  }
+
+  private static String inOneLine(String text) {
+    return text.replaceAll("\\s+", " ");
   }
 
   private static List<Path> files(Path folder) throws IOException {

@@ -1,5 +1,6 @@
 package org.kernbench.device.log;
 
+import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.machine.spec.GemmMode;
 import org.kernbench.machine.spec.GemmSpec;
@@ -58,6 +59,10 @@ public final class CostModel {
   private final GemmSpec gemm;
   private final ClockRate mathClock;
   private final ClockRate gemmClock;
+
+  /** Of products, by type: asked for each of them. */
+  private final double[] rates;
+
   private final int divide;
   private final int squareRoot;
   private final int transcendental;
@@ -77,6 +82,7 @@ public final class CostModel {
     this.squareRoot = math.slowdown().getOrDefault(MathRate.SQUARE_ROOT, 1);
     this.transcendental = math.slowdown().getOrDefault(MathRate.TRANSCENDENTAL, 1);
     this.gemmClock = ClockRate.ofHz(gemm.sustainedHz());
+    this.rates = Arrays.stream(DType.values()).mapToDouble(type -> rate(gemm, type)).toArray();
   }
 
   /** Time on its engine, in picoseconds; above 0. */
@@ -201,7 +207,7 @@ public final class CostModel {
               over(
                   Math.multiplyFull(g.m(), g.n()) * g.k(),
                   Math.multiplyFull(gemm.rows(), gemm.columns()),
-                  rate(gemm, g.in()));
+                  rate(g.in()));
           case WAVES -> throw new IllegalStateException("waves have no folds");
         };
     return gemmClock.durationPs(Math.max(1, cycles));
@@ -209,7 +215,7 @@ public final class CostModel {
 
   /** Cycles in which operands stream through the array: it takes several f8 elements in each. */
   private long depth(ComputeOp.Gemm g) {
-    return over(g.k(), 1, rate(gemm, g.in()));
+    return over(g.k(), 1, rate(g.in()));
   }
 
   /** Cycles in which so many cells do so many multiply-adds, each at a rate. */
@@ -227,6 +233,10 @@ public final class CostModel {
     return in.isFloatingPoint() ? gemm.rate(8 * in.sizeBytes()) : 1;
   }
 
+  private double rate(DType in) {
+    return rates[in.ordinal()];
+  }
+
   private WavesSpec waves() {
     return gemm.waves().orElseThrow();
   }
@@ -240,8 +250,7 @@ public final class CostModel {
   private long wavesPs(ComputeOp.Gemm g) {
     int width = g.in().sizeBytes();
     if (g.partOf().isEmpty()) {
-      return gemmClock.durationPs(
-          waveCycles(waves(), rate(gemm, g.in()), g.m(), g.n(), g.k(), 1, width));
+      return gemmClock.durationPs(waveCycles(waves(), rate(g.in()), g.m(), g.n(), g.k(), 1, width));
     }
     ComputeOp.Whole all = g.partOf().get();
     double whole = wholePs(all, g.in());
@@ -254,8 +263,7 @@ public final class CostModel {
     WholeTime known = lastWhole;
     if (known == null || known.in != in || !known.of.equals(all)) {
       long cycles =
-          waveCycles(
-              waves(), rate(gemm, in), all.m(), all.n(), all.k(), all.batch(), in.sizeBytes());
+          waveCycles(waves(), rate(in), all.m(), all.n(), all.k(), all.batch(), in.sizeBytes());
       known = new WholeTime(all, in, gemmClock.durationPs(cycles));
       lastWhole = known;
     }
