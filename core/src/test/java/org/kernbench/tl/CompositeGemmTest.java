@@ -368,6 +368,21 @@ final class CompositeGemmTest {
       rig.run(tl -> {
         assertThatThrownBy(() -> CompositeGemm.of(tl.ref(a), tl.ref(a)))
             .hasMessageContaining("expected [m, k] and [k, n]");
+        Value left = tl.zeros(Shape.of(8, 4), DType.F16);
+        Value right = tl.zeros(Shape.of(4, 6), DType.F16);
+        CompositeGemm.of(left, right);
+        for (Value[] wrong :
+            new Value[][] {
+              {tl.zeros(Shape.of(2, 4, 4), DType.F16), right},
+              {left, tl.zeros(Shape.of(4, 6, 2), DType.F16)},
+              {tl.zeros(Shape.of(4), DType.F16), right},
+              {left, tl.zeros(Shape.of(5, 6), DType.F16)},
+              {left, tl.zeros(Shape.of(4, 6), DType.F32)},
+              {tl.zeros(Shape.of(8, 4), DType.I32), tl.zeros(Shape.of(4, 6), DType.I32)}
+            }) {
+          assertThatThrownBy(() -> CompositeGemm.of(wrong[0], wrong[1]))
+              .hasMessageContaining("expected [m, k] and [k, n] of one floating-point dtype");
+        }
         CompositeGemm gemm = CompositeGemm.of(tl.ref(a), tl.ref(b));
         assertThatThrownBy(() -> gemm.into(tl.ref(y))).hasMessageContaining("[8, 6]");
         assertThatThrownBy(() -> tl.composite(gemm)).hasMessageContaining("into(slice)");
