@@ -37,8 +37,8 @@ final class TraceRunCommand implements Callable<Integer> {
       names = {"--roofline", "--recompute"},
       description =
           """
-          Computations last as num_ops and tensor_size take at this machine's peak, not as \
-          recorded.\
+          Computations last as num_ops and tensor_size take at this machine's peak in 16 bits, not \
+          as recorded.\
           """)
   private boolean roofline;
 

@@ -106,7 +106,7 @@ class RefusedRunsTest {
         "traffic load=x | load=x: got \"x\"",
         "traffic warm_up=-1 | warm_up=-1: expected auto, or a whole number, 0 to ",
         "traffic warm_up=0.5 | warm_up=0.5: expected auto",
-        "moe-dispatch hidden=4096 inner=4096 | at these sizes: both layers of an expert are 67108864 B, of pe.tcm.size=2097152 B; expected smaller ones (--param)",
+        "moe-dispatch hidden=4096 inner=4096 | at these sizes: both layers of an expert are 67108864 B, of pe.tcm.size=2097152 B; expected smaller ones (--param), or a larger TCM or fewer message slots",
         "moe-dispatch tokens=700 hidden=256 | at these sizes: it finds no room for ",
         "softmax fold=on | --fold on: bench softmax simulates every package; expected one that folds, e.g. ring-scale",
         "ring-scale ranks=4 fold=on check | --fold on: one package stands for all only in mode time, without --check",

@@ -88,6 +88,26 @@ final class ScopeTest {
     }
   }
 
+  /** A sum that the next product adds to has its room until that product begins. */
+  @Test
+  void sumInPlace_behindWhatHasNoRoom_isListed() {
+    try (KernelRig rig = KernelRig.withLines()) {
+      assertThatThrownBy(() ->
+              rig.run(tl -> {
+                Value a = tl.zeros(Shape.of(512, 16), DType.F16);
+                Value b = tl.zeros(Shape.of(16, 512), DType.F16);
+                Value sum = tl.dot(a, b, DType.F32);
+                Value large = tl.zeros(Shape.of(3 << 17), DType.F32);
+                sum = tl.dotInPlace(sum, a, b);
+                tl.item(sum.range(0, 1));
+                tl.item(large.range(0, 1));
+              }))
+          .isInstanceOf(DeadlockException.class)
+          .hasMessageContaining("needs 1572864 bytes of TCM at ScopeTest.java:")
+          .hasMessageContaining("beside live values 1048576 bytes at ScopeTest.java:");
+    }
+  }
+
   @ParameterizedTest
   @EnumSource(Mode.class)
   void keep_valueOfAScope_survivesItsClose(Mode mode) {

@@ -60,6 +60,9 @@ public final class CostModel {
   private final ClockRate mathClock;
   private final ClockRate gemmClock;
 
+  /** What a quotient that is whole may be above it, for a rate is no binary fraction. */
+  private static final double WHOLE = 1 - 1e-12;
+
   /** Of products, by type: asked for each of them. */
   private final double[] rates;
 
@@ -222,7 +225,7 @@ public final class CostModel {
   private static long over(long macs, long cells, double rate) {
     return rate == Math.rint(rate)
         ? Math.ceilDiv(macs, cells * (long) rate)
-        : (long) Math.ceil(macs / (cells * rate));
+        : (long) Math.ceil(macs / (cells * rate) * WHOLE);
   }
 
   /**

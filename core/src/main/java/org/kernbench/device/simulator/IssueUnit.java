@@ -229,6 +229,7 @@ final class IssueUnit {
     if (bytes == 0) {
       if (op.hasRoom) {
         op.out.hasRoom = true;
+        context.registers.movedOn(op.c);
       }
       return true;
     }
@@ -240,7 +241,8 @@ final class IssueUnit {
           """
               .formatted(
                   context.pe.pe, bytes, context.world().parts.atLine(op.line), tcm.capacity()),
-          bytes);
+          bytes,
+          tcm.capacity());
     }
     long issuePs = Math.max(context.world().sim.nowPs(), Math.max(freePs, barrierPs));
     while (tcm.givesLater() && tcm.firstLaterPs() <= issuePs) {

@@ -75,10 +75,12 @@ final class RegisterFile {
   /** A value that the program has given up goes when it is dead. */
   void release(TimedRegister r) {
     r.dropped = true;
-    if (r.moved) {
-      unlink(r);
-    }
     freeIfDead(r);
+  }
+
+  /** A value's storage has become that of another. */
+  void movedOn(TimedRegister r) {
+    unlink(r);
   }
 
   void releaseAll() {

@@ -292,7 +292,8 @@ final class KernelBed implements AutoCloseable {
       torch.await(launch);
       return launch;
     } catch (ValueTooLargeException e) {
-      throw tooLarge("it has a value of %s B".formatted(e.bytes()));
+      throw tooLarge(
+          "it has a value of %s B, where %s B are no message slots".formatted(e.bytes(), e.room()));
     } catch (DeadlockException e) {
       throw e.shortage()
           .<RuntimeException>map(
@@ -305,10 +306,10 @@ final class KernelBed implements AutoCloseable {
   UsageException tooLarge(String why) {
     return new UsageException(
         """
-        the kernel does not fit TCM at these sizes: %s, of pe.tcm.size=%s B; expected smaller \
-        ones (--param), or a larger TCM (--set)\
+        the kernel does not fit TCM at these sizes: %s; expected smaller ones (--param), or a \
+        larger TCM or fewer message slots (--set pe.tcm.size=..., ipcq.slots=...)\
         """
-            .formatted(why, machine.pe().tcm().sizeBytes()));
+            .formatted(why));
   }
 
   /** Compares a tensor with what it should hold; does nothing where no values are computed. */

@@ -73,8 +73,10 @@ final class MoeDispatchBench implements Bench {
       int f = context.param(INNER);
       DType d = KernelBed.dtype(context);
       long ofExpert = 2L * h * f * d.sizeBytes();
-      if (context.mode() != Mode.VALUES && ofExpert > context.machine().pe().tcm().sizeBytes()) {
-        throw bed.tooLarge("both layers of an expert are %s B".formatted(ofExpert));
+      long tcm = context.machine().pe().tcm().sizeBytes();
+      if (context.mode() != Mode.VALUES && ofExpert > tcm) {
+        throw bed.tooLarge(
+            "both layers of an expert are %s B, of pe.tcm.size=%s B".formatted(ofExpert, tcm));
       }
       List<Pe> pes = bed.places(KernelBed.Over.CUBE);
       int p = pes.size();

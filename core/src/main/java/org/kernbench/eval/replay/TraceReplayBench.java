@@ -79,7 +79,7 @@ public final class TraceReplayBench implements Bench {
           Compute.class,
           """
           how long computations take: as recorded, or num_ops and tensor_size at this machine's \
-          peak\
+          peak in 16 bits\
           """);
   private static final Param<String> ALGORITHM =
       Param.word("algorithm", "ring", "a name in ccl.yaml", "algorithm of all-reduces");

@@ -1,11 +1,14 @@
 package org.kernbench.machine.report;
 
+import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.kernbench.config.Problem;
 import org.kernbench.config.Quantity;
 import org.kernbench.machine.AddressMap;
@@ -188,6 +191,17 @@ public final class MachineReport {
     columns("SRAM", "", size(sram), size(sram * cubes), size(sram * cubes * machine.sips()));
   }
 
+  /** Of types whose products take another time than those of 16 bits. */
+  private static String rates(GemmSpec gemm) {
+    return IntStream.of(8, 32, 64)
+        .filter(bits -> gemm.rate(bits) != 1)
+        .mapToObj(bits ->
+            "f%s x %s"
+                .formatted(
+                    bits, BigDecimal.valueOf(gemm.rate(bits)).stripTrailingZeros().toPlainString()))
+        .collect(Collectors.joining(", "));
+  }
+
   private void engines() {
     heading("Engines");
     columns("", "per PE", "per cube", "per sip", "machine");
@@ -204,6 +218,10 @@ public final class MachineReport {
                 gemm.columns(),
                 Quantity.FREQUENCY.formatRounded((double) gemm.clockHz(), 2),
                 gemm.mode().name().toLowerCase(Locale.ROOT)));
+    String rates = rates(gemm);
+    if (!rates.isEmpty()) {
+      row("GEMM rates", rates + " of that, which is of 16 bits");
+    }
     row(
         "ridge",
         "%s flop per HBM byte; below that HBM is the limit"

@@ -100,7 +100,8 @@ public final class PipelineStep {
 
     /**
      * The action without the wait for its message: what is computed again before a backward pass
-     * needs no gradient, so it may be done long before one has come. One stretch, or two.
+     * needs no gradient, and a text's tokens are looked up without the image, so they may be done
+     * long before it has come. One stretch, or two.
      */
     public List<Stretch> stretches() {
       long arrived =
@@ -111,9 +112,9 @@ public final class PipelineStep {
               .orElse(0);
       for (int i = 1; i < launches.size(); i++) {
         long done = launches.get(i - 1).endPs();
-        long goesOn = launches.get(i).startPs();
-        if (done < arrived && arrived <= goesOn) {
-          return List.of(new Stretch(startPs(), done), new Stretch(goesOn, endPs()));
+        if (done < arrived && arrived <= launches.get(i).startPs()) {
+          // what comes before the next kernel are the host and the stage's own collectives
+          return List.of(new Stretch(startPs(), done), new Stretch(arrived, endPs()));
         }
       }
       return List.of(new Stretch(startPs(), endPs()));
@@ -304,9 +305,14 @@ public final class PipelineStep {
 
   /** All kernels are kept only where there may be a wait between them. */
   private static Span span(Action action, List<Launch> launches, Flight flight) {
-    Hop.Arrival gradient = flight.gradient;
-    return action.kind().givesInputGradient() && gradient != null
-        ? new Span(action, launches, gradient.works())
+    Hop.Arrival message =
+        switch (action.kind()) {
+          case FORWARD -> flight.received;
+          case BACKWARD, INPUT_GRADIENT -> flight.gradient;
+          default -> null;
+        };
+    return message != null
+        ? new Span(action, launches, message.works())
         : new Span(action, List.of(launches.getFirst(), launches.getLast()), List.of());
   }
 

@@ -41,6 +41,8 @@ final class GemmRateTest {
     "chained, F32, f32_rate=0.5, 1000, 4126",
     "chained, F64, f64_rate=0.0625, 1000, 32126",
     "filled, F32, f32_rate=0.3, 1, 259",
+    "chained, F32, f32_rate=0.7, 21, 186",
+    "chained, F64, f64_rate=0.58, 145, 626",
     "flat, F64, f64_rate=0.0625, 1000, 32000",
     "flat, F32, f64_rate=0.0625, 1000, 2000",
     "flat, F64, f32_rate=0.0625, 1000, 2000",
