@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
-import java.lang.reflect.Parameter;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
@@ -31,21 +30,38 @@ final class NumericsRoomTest {
   }
 
   /** Four elements of f32, 2 x 2 x 1 where there are axes and 2 x 2 by 2 x 2 where there is K. */
-  private static Object argument(Parameter p) {
-    Class<?> type = p.getType();
+  private static Object[] arguments(Method function) {
+    Class<?>[] types = function.getParameterTypes();
+    Object[] arguments = new Object[types.length];
+    int extents = 0;
+    for (int i = 0; i < types.length; i++) {
+      boolean offset = i > 0 && types[i - 1] == byte[].class;
+      if (types[i] == int.class && !offset) {
+        extents++;
+      }
+    }
+    int extent = 0;
+    for (int i = 0; i < types.length; i++) {
+      if (types[i] != int.class) {
+        arguments[i] = argument(types[i]);
+      } else if (types[i - 1] == byte[].class) {
+        arguments[i] = 0; // where its bytes begin
+      } else if (extents == 1) {
+        arguments[i] = 4;
+      } else {
+        boolean last = ++extent == extents;
+        arguments[i] = last && !function.getName().equals("gemm") ? 1 : 2;
+      }
+    }
+    return arguments;
+  }
+
+  private static Object argument(Class<?> type) {
     if (type == byte[].class) {
       return new byte[ROOM];
     }
     if (type == double[].class) {
       return new double[4];
-    }
-    if (type == int.class) {
-      return switch (p.getName()) {
-        case "n" -> p.getDeclaringExecutable().getName().equals("gemm") ? 2 : 4;
-        case "outer", "axisLen", "m", "k" -> 2;
-        case "inner" -> 1;
-        default -> 0;
-      };
     }
     if (type == DType.class) {
       return DType.F32;
@@ -75,17 +91,13 @@ final class NumericsRoomTest {
     return ROOM;
   }
 
-  private static Object[] arguments(Method function) {
-    return Arrays.stream(function.getParameters()).map(NumericsRoomTest::argument).toArray();
-  }
-
   @ParameterizedTest
   @MethodSource("functions")
   void arrays_aByteTooShort_areNamedBeforeAnythingIsWritten(Method function) {
-    Parameter[] parameters = function.getParameters();
+    Class<?>[] types = function.getParameterTypes();
     Collection<Integer> sizes = new ArrayList<>();
-    for (int i = 0; i < parameters.length; i++) {
-      if (parameters[i].getType() != byte[].class) {
+    for (int i = 0; i < types.length; i++) {
+      if (types[i] != byte[].class) {
         continue;
       }
       int needed = needed(function, i);

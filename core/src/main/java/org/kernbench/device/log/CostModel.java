@@ -1,6 +1,5 @@
 package org.kernbench.device.log;
 
-import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 import org.kernbench.machine.spec.GemmMode;
 import org.kernbench.machine.spec.GemmSpec;
@@ -63,9 +62,6 @@ public final class CostModel {
   /** What a quotient that is whole may be above it, for a rate is no binary fraction. */
   private static final double WHOLE = 1 - 1e-12;
 
-  /** Of products, by type: asked for each of them. */
-  private final double[] rates;
-
   private final int divide;
   private final int squareRoot;
   private final int transcendental;
@@ -85,7 +81,6 @@ public final class CostModel {
     this.squareRoot = math.slowdown().getOrDefault(MathRate.SQUARE_ROOT, 1);
     this.transcendental = math.slowdown().getOrDefault(MathRate.TRANSCENDENTAL, 1);
     this.gemmClock = ClockRate.ofHz(gemm.sustainedHz());
-    this.rates = Arrays.stream(DType.values()).mapToDouble(type -> rate(gemm, type)).toArray();
   }
 
   /** Time on its engine, in picoseconds; above 0. */
@@ -233,11 +228,16 @@ public final class CostModel {
    * width.
    */
   public static double rate(GemmSpec gemm, DType in) {
-    return in.isFloatingPoint() ? gemm.rate(8 * in.sizeBytes()) : 1;
+    return switch (in) {
+      case F8E4M3, F8E5M2 -> gemm.rate(8);
+      case F32 -> gemm.rate(32);
+      case F64 -> gemm.rate(64);
+      case F16, BF16, I8, I32, I64, BOOL -> 1;
+    };
   }
 
   private double rate(DType in) {
-    return rates[in.ordinal()];
+    return rate(gemm, in);
   }
 
   private WavesSpec waves() {

@@ -309,7 +309,12 @@ public final class PipelineStep {
         switch (action.kind()) {
           case FORWARD -> flight.received;
           case BACKWARD, INPUT_GRADIENT -> flight.gradient;
-          default -> null;
+          case WEIGHT_GRADIENT,
+              SEND_ACTIVATION,
+              RECEIVE_ACTIVATION,
+              SEND_GRADIENT,
+              RECEIVE_GRADIENT ->
+              null;
         };
     return message != null
         ? new Span(action, launches, message.works())
