@@ -82,7 +82,10 @@ public final class BenchContext {
     boolean possible = options.mode() == Mode.TIME && !options.check() && !explains;
     if (!possible && options.folding() == Folding.ON) {
       throw new UsageException(
-          "--fold on: one package stands for all only in mode time, without --check; use --mode time");
+          """
+          --fold on: one package stands for all only in mode time, without --check and \
+          --verify-reuse, and not to be explained; leave one of them out, or use --mode time\
+          """);
     }
     return possible ? options.folding() : Folding.OFF;
   }

@@ -48,6 +48,9 @@ import org.kernbench.tensor.UnaryOp;
  * #waveCycles}; steps of a composite product share the time of the whole.
  */
 public final class CostModel {
+  /** What a quotient that is whole may be above it, for a rate is no binary fraction. */
+  private static final double WHOLE = 1 - 1e-12;
+
   /** Ten rounds of eight operations for four words, and three for each of these. */
   private static final int RANDOM = (10 * 8 + 4 * 3) / 4;
 
@@ -58,9 +61,6 @@ public final class CostModel {
   private final GemmSpec gemm;
   private final ClockRate mathClock;
   private final ClockRate gemmClock;
-
-  /** What a quotient that is whole may be above it, for a rate is no binary fraction. */
-  private static final double WHOLE = 1 - 1e-12;
 
   private final int divide;
   private final int squareRoot;

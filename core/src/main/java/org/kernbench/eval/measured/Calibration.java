@@ -254,11 +254,16 @@ public final class Calibration {
   }
 
   private double[] search() {
-    double[] at = start();
-    double[] residuals = residuals(at);
+    double[] middle = new double[parameters.size()];
+    Arrays.fill(middle, 0.5);
+    double[] residuals = residuals(middle);
+    double[][] slopes = slopes(middle, residuals);
+    double[] at = start(middle, residuals, slopes);
+    boolean moves = at != middle;
+    residuals = moves ? residuals(at) : residuals;
     double best = objective(residuals);
     for (int step = 0; step < STEPS; step++) {
-      double[][] slopes = slopes(at, residuals);
+      slopes = step > 0 || moves ? slopes(at, residuals) : slopes;
       double[] move = move(slopes, residuals, at);
       boolean better = false;
       for (double part = 1; part > 0.1 && !better; part /= 2) {
@@ -283,11 +288,9 @@ public final class Calibration {
    * The middle of all ranges; of a value on which no row depends there, the place in its range
    * where rows fit best.
    */
-  private double[] start() {
-    double[] at = new double[parameters.size()];
-    Arrays.fill(at, 0.5);
-    double[] residuals = residuals(at);
-    Identifiability known = new Identifiability(parameters, slopes(at, residuals));
+  private double[] start(double[] middle, double[] residuals, double[][] slopes) {
+    double[] at = middle;
+    Identifiability known = new Identifiability(parameters, slopes);
     double best = objective(residuals);
     for (int i = 0; i < at.length; i++) {
       for (int place = 0; known.isWithoutEffect(i) && place <= PLACES; place++) {

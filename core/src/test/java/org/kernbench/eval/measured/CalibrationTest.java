@@ -304,16 +304,18 @@ final class CalibrationTest {
     assertThat(found.after().meanLogRatio()).isLessThan(0.002);
   }
 
+  private static List<MeasuredRow> large(int count) {
+    return questions().stream()
+        .filter(q -> q.params().getFirst().length() > "elements=100000".length())
+        .limit(count)
+        .toList();
+  }
+
   /** In the middle of the range, by ratios, the memory gives as much as anybody takes. */
   @Test
   void fit_aRangeOfManyDecades_isSearchedWhereRowsDependOnIt() {
-    List<MeasuredRow> large =
-        questions().stream()
-            .filter(q -> q.params().getFirst().length() > "elements=100000".length())
-            .limit(5)
-            .toList();
     String key = "cube.links.pe_to_router.bandwidth";
-    MeasuredFile file = measured(large, List.of(key + "=900 GB/s"), 0);
+    MeasuredFile file = measured(large(5), List.of(key + "=900 GB/s"), 0);
 
     Calibration.Found found =
         Calibration.fit(
@@ -326,13 +328,8 @@ final class CalibrationTest {
   /** Rows that fit where the key matters to none of them, though it could. */
   @Test
   void fit_rowsThatAValueDoesNotHoldUp_areToldSo() {
-    List<MeasuredRow> large =
-        questions().stream()
-            .filter(q -> q.params().getFirst().length() > "elements=100000".length())
-            .limit(3)
-            .toList();
     String key = "cube.links.pe_to_router.bandwidth";
-    MeasuredFile file = measured(large, List.of(), 0);
+    MeasuredFile file = measured(large(3), List.of(), 0);
 
     Calibration.Found found =
         Calibration.fit(

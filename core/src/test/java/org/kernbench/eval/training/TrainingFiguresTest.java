@@ -31,14 +31,15 @@ final class TrainingFiguresTest {
   @TempDir Path folder;
 
   private static RunResult run(String bench, String params, String... overrides) {
+    return run(bench, params, RunOptions.DEFAULT.withOverrides(List.of(overrides)));
+  }
+
+  private static RunResult run(String bench, String params, RunOptions options) {
     RunResult result =
         Runner.of("test", Progress.SILENT)
             .run(
                 BenchRegistry.standard().find(bench),
-                RunOptions.DEFAULT
-                    .withMode(Mode.TIME)
-                    .withParams(List.of(params.split(" ")))
-                    .withOverrides(List.of(overrides)));
+                options.withMode(Mode.TIME).withParams(List.of(params.split(" "))));
     assertThat(result.problems()).isEmpty();
     assertThat(result.isOk()).isTrue();
     return result;
@@ -217,14 +218,7 @@ final class TrainingFiguresTest {
   @Test
   void idle_withTensorParallelRanks_leavesTheirCollectivesOut() {
     String params = "rank_level=sip sp=off tp=2 pp=2 microbatches=4 batch=4 recompute=full";
-    RunResult result =
-        Runner.of("test", Progress.SILENT)
-            .run(
-                BenchRegistry.standard().find("train-step"),
-                RunOptions.DEFAULT
-                    .withMode(Mode.TIME)
-                    .withTopology("dgx-a100")
-                    .withParams(List.of(params.split(" "))));
+    RunResult result = run("train-step", params, RunOptions.DEFAULT.withTopology("dgx-a100"));
     // what a reader found in the log: some 40 us of 917 less than to the next kernel
     assertThat(idle(result, 0)).isCloseTo(0.324, within(0.003));
     assertThat(metric(result, "bubble_pct")).isCloseTo(25.2, within(0.3));
